@@ -1,0 +1,26 @@
+# How dma's own targets are compiled: warnings, sanitizers, clang-tidy. Only dma_warnings is linked
+# by name; the others hold for the whole build, because every object has to agree on them.
+
+add_library(dma_warnings INTERFACE)
+target_compile_options(dma_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion
+  # GCC 12 sees overlapping copies in "text" + std::string (GCC bug 105651, mended in 13).
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+  $<$<BOOL:${DMA_WERROR}>:-Werror>)
+
+if(DMA_SANITIZE)
+  set(DMA_SANITIZE_FLAGS -fsanitize=${DMA_SANITIZE} -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
+  add_compile_options(${DMA_SANITIZE_FLAGS})
+  add_link_options(${DMA_SANITIZE_FLAGS})
+endif()
+
+if(DMA_CLANG_TIDY)
+  find_program(DMA_CLANG_TIDY_PROGRAM NAMES clang-tidy-14 clang-tidy REQUIRED)
+  # Ninja repeats a file when its command changes, and not when .clang-tidy does: the digest of the
+  # configuration in the command makes one follow from the other.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/.clang-tidy")
+  file(SHA256 "${PROJECT_SOURCE_DIR}/.clang-tidy" tidy_digest)
+  set(CMAKE_CXX_CLANG_TIDY "${DMA_CLANG_TIDY_PROGRAM}" --quiet --warnings-as-errors=*
+                           --extra-arg=-DDMA_TIDY_${tidy_digest})
+endif()

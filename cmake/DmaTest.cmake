@@ -1,0 +1,37 @@
+# dma_test(<part>/<name>_test.cc): one executable and one ctest, called <part>/<name>.
+#
+# A test is the whole executable. gtest_discover_tests would make a ctest of every case, but it runs
+# each executable during the build to list them and starts a process per case, both slow under a
+# sanitizer. To run one case: build/<preset>/tests/<part>_<name>_test --gtest_filter=Suite.Case
+include_guard()
+
+find_package(GTest REQUIRED)
+find_package(rapidcheck REQUIRED CONFIG)
+find_package(Eigen3 REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+
+# RapidCheck draws a new seed in every run unless told: a test has to give the same answer twice.
+# Run an executable by hand to explore other seeds.
+set(DMA_RC_PARAMS "seed=1" CACHE STRING "RapidCheck's parameters under ctest (RC_PARAMS)")
+
+function(dma_test source)
+  string(REGEX REPLACE "_test\\.cc$" "" test "${source}")
+  string(REPLACE "/" "_" target "${test}_test")
+
+  add_executable(${target} "${source}")
+  target_include_directories(${target} PRIVATE
+    "${PROJECT_SOURCE_DIR}/tests"  # what tests share
+    "${PROJECT_SOURCE_DIR}/src")   # a test may look inside the library
+  target_link_libraries(${target} PRIVATE
+    dma::dma dma_warnings GTest::gtest_main rapidcheck rapidcheck_gtest Eigen3::Eigen
+    Boost::headers)
+  target_compile_definitions(${target} PRIVATE DMA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(TARGET dma_cli)
+    target_compile_definitions(${target} PRIVATE DMA_COMMAND="$<TARGET_FILE:dma_cli>")
+  endif()
+
+  add_test(NAME "${test}" COMMAND ${target})
+  set_tests_properties("${test}" PROPERTIES
+    ENVIRONMENT "RC_PARAMS=${DMA_RC_PARAMS};UBSAN_OPTIONS=print_stacktrace=1"
+    TIMEOUT 300)
+endfunction()
