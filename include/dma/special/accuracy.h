@@ -1,0 +1,27 @@
+// special/accuracy.h: what the functions of special/normal.h promise.
+//
+// Each number bounds the error in units of the type's machine epsilon, relative to the exact value
+// (for a mean: relative to the sum of the absolute values of its two parts, since it crosses zero),
+// for arguments |u| <= 40, slopes 1e-6 to 1 and probabilities 1e-300 to 1 - 1e-16, as long as the
+// exact value is a normal number of the type. tests/special/normal_test.cc reads these constants.
+#pragma once
+
+namespace dma::special::accuracy {
+
+inline constexpr double normal_pdf = 2;
+inline constexpr double normal_cdf = 4;
+inline constexpr double normal_log_cdf = 6;
+inline constexpr double normal_mills = 4;
+inline constexpr double normal_quantile = 4;
+inline constexpr double minus_log1p = 4;
+inline constexpr double normal_scaled_tail = 4;
+inline constexpr double truncated_mean = 6;
+inline constexpr double truncated_variance = 20;
+inline constexpr double leaky_relu_mean = 5;
+inline constexpr double leaky_relu_variance = 8;
+inline constexpr double leaky_relu_gain = 5;
+inline constexpr double leaky_relu_residual = 10;
+inline constexpr double leaky_relu_inverse_mean = 8;
+inline constexpr double leaky_relu_inverse_variance = 20;
+
+}  // namespace dma::special::accuracy

@@ -1,0 +1,138 @@
+// The accuracy contracts of special/accuracy.h, read here and held against 30-digit tables.
+#include <dma/special/accuracy.h>
+#include <dma/special/normal.h>
+
+#include <gtest/gtest.h>
+
+#include "table.h"
+
+namespace dma::special {
+namespace {
+
+template <class T>
+class Normal : public ::testing::Test {
+ protected:
+  // error in units of epsilon, relative to scale (default: the exact value).
+  void expect(T actual, double exact, double contract, double argument, double scale = 0) {
+    if (scale == 0) scale = std::abs(exact);
+    if (exact != 0 && scale < double(std::numeric_limits<T>::min())) return;  // underflows
+    if (scale > double(std::numeric_limits<T>::max())) return;                // overflows
+    ++compared_;
+    const double error = scale == 0 ? std::abs(double(actual))
+                                    : std::abs(double(actual) - exact) / scale /
+                                          double(std::numeric_limits<T>::epsilon());
+    EXPECT_LE(error, contract) << "at " << argument << ": " << actual << ", exact " << exact;
+  }
+
+  void TearDown() override { EXPECT_GT(compared_, 30); }
+
+ private:
+  int compared_ = 0;
+};
+
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Normal, Types);
+
+TYPED_TEST(Normal, DensityAndDistribution) {
+  const test::Table table("special/tables/univariate.csv");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double at = table.at(i, "u");
+    const auto u = TypeParam(at);
+    this->expect(normal_pdf(u), table.at(i, "pdf"), accuracy::normal_pdf, at);
+    this->expect(normal_cdf(u), table.at(i, "cdf"), accuracy::normal_cdf, at);
+    this->expect(normal_log_cdf(u), table.at(i, "log_cdf"), accuracy::normal_log_cdf, at);
+    this->expect(normal_mills(u), table.at(i, "mills"), accuracy::normal_mills, at);
+  }
+}
+
+TYPED_TEST(Normal, ScaledTail) {
+  const test::Table table("special/tables/univariate.csv");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double at = std::abs(table.at(i, "u"));
+    const auto tail = normal_scaled_tail(TypeParam(at));
+    this->expect(tail.i0, table.at(i, "tail0"), accuracy::normal_scaled_tail, at);
+    this->expect(tail.i1, table.at(i, "tail1"), accuracy::normal_scaled_tail, at);
+    this->expect(tail.i2, table.at(i, "tail2"), accuracy::normal_scaled_tail, at);
+  }
+}
+
+TYPED_TEST(Normal, TruncatedMoments) {
+  const test::Table table("special/tables/univariate.csv");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double at = table.at(i, "u");
+    const auto moments = truncated_moments(TypeParam(at));
+    this->expect(moments.mean, table.at(i, "truncated_mean"), accuracy::truncated_mean, at);
+    this->expect(moments.variance, table.at(i, "truncated_variance"), accuracy::truncated_variance,
+                 at);
+  }
+}
+
+TYPED_TEST(Normal, Quantile) {
+  const test::Table table("special/tables/quantile.csv");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double p = table.at(i, "p");
+    if (double(TypeParam(p)) != p) continue;  // not a float
+    this->expect(normal_quantile(TypeParam(p)), table.at(i, "quantile"), accuracy::normal_quantile,
+                 p);
+  }
+}
+
+TYPED_TEST(Normal, MinusLog1p) {
+  const test::Table table("special/tables/minus_log1p.csv");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double t = table.at(i, "t");
+    this->expect(minus_log1p(TypeParam(t)), table.at(i, "minus_log1p"), accuracy::minus_log1p, t);
+  }
+}
+
+TYPED_TEST(Normal, LeakyReluMoments) {
+  const test::Table table("special/tables/leaky_relu.csv");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double at = table.at(i, "u");
+    const auto slope = TypeParam(table.at(i, "slope"));
+    const auto forward = leaky_relu_moments(TypeParam(at), slope);
+    this->expect(forward.mean, table.at(i, "mean"), accuracy::leaky_relu_mean, at,
+                 table.at(i, "mean_scale"));
+    this->expect(forward.variance, table.at(i, "variance"), accuracy::leaky_relu_variance, at);
+    this->expect(forward.gain, table.at(i, "gain"), accuracy::leaky_relu_gain, at);
+    this->expect(forward.residual, table.at(i, "residual"), accuracy::leaky_relu_residual, at);
+    const auto inverse = leaky_relu_inverse_moments(TypeParam(at), slope);
+    this->expect(inverse.mean, table.at(i, "inverse_mean"), accuracy::leaky_relu_inverse_mean, at,
+                 table.at(i, "inverse_mean_scale"));
+    this->expect(inverse.variance, table.at(i, "inverse_variance"),
+                 accuracy::leaky_relu_inverse_variance, at);
+  }
+}
+
+TEST(NormalLimits, FarBeyondTheTables) {
+  EXPECT_EQ(normal_pdf(1e200), 0.0);
+  EXPECT_EQ(normal_cdf(-1e200), 0.0);
+  EXPECT_EQ(normal_cdf(1e200), 1.0);
+  EXPECT_TRUE(std::isnan(normal_cdf(std::nan(""))));
+  for (const double x : {1e3, 1e10, 1e100, 1e150}) {
+    const auto moments = truncated_moments(-x);
+    EXPECT_NEAR(moments.mean * x, 1, 3 / x / x + 1e-14) << x;
+    EXPECT_NEAR(moments.variance * x * x, 1, 7 / x / x + 1e-14) << x;
+    EXPECT_NEAR(normal_mills(-x) / x, 1, 2 / x / x + 1e-14) << x;
+  }
+}
+
+TEST(NormalLimits, QuantileAtTheEndsAndOutside) {
+  EXPECT_EQ(normal_quantile(0.0), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(normal_quantile(1.0), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(normal_quantile(0.5), 0.0);
+  EXPECT_THROW((void)normal_quantile(-1e-9), std::domain_error);
+  EXPECT_THROW((void)normal_quantile(std::nan("")), std::domain_error);
+}
+
+TEST(NormalLimits, LeakyReluWithSlopeOneIsTheIdentity) {
+  for (double u = -30; u <= 30; u += 0.25) {
+    const auto forward = leaky_relu_moments(u, 1.0);
+    EXPECT_EQ(forward.mean, u);
+    EXPECT_EQ(forward.variance, 1.0);
+    EXPECT_EQ(forward.residual, 0.0);
+  }
+}
+
+}  // namespace
+}  // namespace dma::special
