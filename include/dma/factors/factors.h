@@ -1,0 +1,22 @@
+// factors/factors.h: the list of built-in factors. A new factor adds its header and its name here;
+// the JSON reader, the coverage table and the conformance tests read this list.
+#pragma once
+
+#include <tuple>
+
+#include <dma/factors/equality.h>
+#include <dma/factors/function.h>
+#include <dma/factors/greater_than.h>
+#include <dma/factors/leaky_relu.h>
+#include <dma/factors/lognormal_copy.h>
+#include <dma/factors/observation.h>
+#include <dma/factors/prior.h>
+#include <dma/factors/product.h>
+#include <dma/factors/weighted_sum.h>
+
+namespace dma {
+
+using BuiltinFactors = std::tuple<Prior, Observation, WeightedSum, Equality, Product, LeakyRelu,
+                                  LogNormalCopy, GreaterThan>;
+
+}  // namespace dma

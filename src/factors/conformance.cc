@@ -1,0 +1,425 @@
+#include <dma/factors/conformance.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <sstream>
+
+#include <dma/special/quadrature.h>
+
+namespace dma {
+
+bool FactorReport::passed() const {
+  return std::all_of(checks.begin(), checks.end(), [](const FactorCheck& c) { return c.passed; });
+}
+
+bool FactorReport::passed(std::string_view check) const {
+  return std::all_of(checks.begin(), checks.end(),
+                     [&](const FactorCheck& c) { return c.name != check || c.passed; });
+}
+
+std::string FactorReport::text() const {
+  std::ostringstream out;
+  out << factor << "\n";
+  for (const FactorCheck& check : checks) {
+    out << (check.passed ? "  ok    " : "  FAIL  ") << check.name
+        << std::string(check.name.size() < 14 ? 14 - check.name.size() : 1, ' ') << check.detail
+        << "\n";
+  }
+  return out.str();
+}
+
+namespace detail {
+namespace {
+
+using Random = std::mt19937_64;
+
+constexpr std::array both_rules{Rule::direct, Rule::linear};
+
+double normal(Random& random) { return std::normal_distribution<double>()(random); }
+
+double uniform(Random& random, double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
+
+template <std::floating_point T>
+std::string show(Gaussian<T> message) {
+  std::ostringstream out;
+  out << "{tau " << message.tau << ", rho " << message.rho << "}";
+  return out.str();
+}
+
+template <std::floating_point T>
+std::string show(Incoming<T> in) {
+  std::string out;
+  for (const auto& message : in) out += (out.empty() ? "" : " ") + show(message);
+  return out;
+}
+
+struct Direction {
+  std::size_t edge;
+  Rule rule;
+};
+
+std::string show(const FactorUnderTest& factor, Direction direction) {
+  return "to " + std::string(factor.info->edge(direction.edge).name) + " (edge " +
+         std::to_string(direction.edge) + "), " + std::string(name_of(direction.rule));
+}
+
+std::vector<Direction> directions(const FactorUnderTest& factor) {
+  std::vector<Direction> all;
+  for (std::size_t edge = 0; edge < factor.arity; ++edge) {
+    for (const Rule rule : both_rules) {
+      if (factor.refusal(edge, rule).empty()) all.push_back({edge, rule});
+    }
+  }
+  return all;
+}
+
+// A message of ordinary size.
+Gaussian<double> moderate(Random& random) {
+  const double sd = std::pow(10.0, uniform(random, -1, 0.3));
+  return Gaussian<double>::from_moments(2 * normal(random), sd * sd);
+}
+
+// Any valid message: uniform, a point mass, ordinary, or with mean and width across 10^+-decades.
+template <std::floating_point T>
+Gaussian<T> extreme(Random& random, double decades) {
+  const double kind = uniform(random, 0, 1);
+  const double sign = uniform(random, 0, 1) < 0.5 ? -1 : 1;
+  const double mean = kind < 0.2 ? 0 : sign * std::pow(10.0, uniform(random, -decades, decades));
+  if (kind > 0.95) return Gaussian<T>::uniform();
+  if (kind > 0.9) return Gaussian<T>::point(T(mean));
+  if (kind > 0.7) return Gaussian<T>::from_moments(T(2 * normal(random)), T(uniform(random, 0, 4)));
+  const double sd = std::pow(10.0, uniform(random, -decades, decades) / 2);
+  return Gaussian<T>::from_moments(T(mean), T(sd * sd));
+}
+
+// d relation / d x_k by a central difference.
+double derivative(const FactorUnderTest& factor, std::vector<double> inputs, std::size_t k) {
+  const double step = 1e-5 * std::max(1.0, std::abs(inputs[k]));
+  inputs[k] += step;
+  const double above = factor.relation(inputs);
+  inputs[k] -= 2 * step;
+  return (above - factor.relation(inputs)) / (2 * step);
+}
+
+FactorCheck check_dirac(const FactorUnderTest& factor, Random& random) {
+  FactorCheck check{.name = "dirac"};
+  if (!factor.relation) {
+    check.detail = "not applicable: no relation between its edges";
+    return check;
+  }
+  constexpr int trials = 200;
+  std::size_t ladders = 0;
+  double worst = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::vector<double> at(factor.arity);
+    for (std::size_t k = 1; k < factor.arity; ++k) at[k] = 2 * normal(random);
+    const std::vector<double> inputs(at.begin() + 1, at.end());
+    at[0] = factor.relation(inputs);
+    for (const Direction direction : directions(factor)) {
+      const std::size_t edge = direction.edge;
+      // Where the output hardly moves with this input, the exact message says next to nothing.
+      if (edge > 0 && !(std::abs(derivative(factor, inputs, edge - 1)) > 0.05)) continue;
+      if (edge > 0 && factor.noise_variance > 0) continue;
+      ++ladders;
+      double last = std::numeric_limits<double>::infinity();
+      double error = last;
+      for (double width = 0.1; width > 0.5e-6; width /= 10) {
+        std::vector<Gaussian<double>> in;
+        for (const double mean : at)
+          in.push_back(Gaussian<double>::from_moments(mean, width * width));
+        const auto message = factor.message(edge, in, direction.rule);
+        const double variance = message.variance() - (edge == 0 ? factor.noise_variance : 0);
+        error = std::abs(message.mean() - at[edge]) + std::sqrt(std::max(0.0, variance));
+        if (!(error <= 2 * last + 1e-3)) break;
+        last = error;
+      }
+      worst = std::max(worst, error);
+      if (error <= 1e-3 * std::max(1.0, std::abs(at[edge]))) continue;
+      check.passed = false;
+      check.detail = show(factor, direction) + " ends " + std::to_string(error) +
+                     " away from its exact value " + std::to_string(at[edge]);
+      return check;
+    }
+  }
+  check.passed = ladders > 0;
+  std::ostringstream detail;
+  detail << ladders << " ladders of widths 1e-1 ... 1e-6, largest error at the end " << worst;
+  check.detail = ladders > 0 ? detail.str() : "no input moved the output: nothing could be checked";
+  return check;
+}
+
+template <std::floating_point T, class Message>
+bool valid_everywhere(const FactorUnderTest& factor, const Message& message, Direction direction,
+                      double decades, std::size_t count, Random& random, std::size_t& refused,
+                      std::string& failure) {
+  std::vector<Gaussian<T>> in(factor.arity);
+  for (std::size_t n = 0; n < count; ++n) {
+    for (auto& one : in) one = extreme<T>(random, decades);
+    try {
+      const Gaussian<T> result = message(direction.edge, Incoming<T>(in), direction.rule);
+      if (result.is_valid()) continue;
+      failure = show(factor, direction) + " is " + show(result) + " for " + show(Incoming<T>(in));
+      return false;
+    } catch (const std::domain_error&) {
+      ++refused;
+    }
+  }
+  return true;
+}
+
+FactorCheck check_precision(const FactorUnderTest& factor, std::size_t count, Random& random) {
+  FactorCheck check{.name = "precision"};
+  std::size_t refused = 0;
+  std::size_t total = 0;
+  for (const Direction direction : directions(factor)) {
+    check.passed = valid_everywhere<double>(factor, factor.message, direction, 30, count, random,
+                                            refused, check.detail);
+    total += count;
+    if (check.passed && factor.float_message) {
+      const std::size_t float_count = count / 10;
+      check.passed = valid_everywhere<float>(factor, factor.float_message, direction, 9,
+                                             float_count, random, refused, check.detail);
+      total += float_count;
+    }
+    if (!check.passed) return check;
+  }
+  check.detail = std::to_string(total) + " random inputs in " +
+                 std::to_string(directions(factor).size()) + " directions, " +
+                 std::to_string(refused) + " refused as outside the domain";
+  return check;
+}
+
+struct MeanAndDeviation {
+  double mean, deviation;
+};
+
+// Mean and standard deviation of g under independent Gaussians, by nested adaptive quadrature.
+MeanAndDeviation quadrature(const std::function<double(std::span<const double>)>& g,
+                            Incoming<double> inputs, double centre) {
+  std::vector<double> at(inputs.size());
+  const std::function<special::Integrals<2>(std::size_t)> over = [&](std::size_t k) {
+    if (k == inputs.size()) {
+      const double y = g(at) - centre;
+      return special::Integrals<2>{y, y * y};
+    }
+    const double mean = inputs[k].mean();
+    const double sd = inputs[k].stddev();
+    return special::integrate<2>(
+        [&](double t) {
+          at[k] = mean + sd * t;
+          auto values = over(k + 1);
+          const double weight = std::exp(-t * t / 2) / std::sqrt(2 * std::numbers::pi);
+          for (double& value : values) value *= weight;
+          return values;
+        },
+        special::even_breaks(-9, 9, 12), k == 0 ? 1e-9 : 1e-11, 14);
+  };
+  const auto [first, second] = over(0);
+  return {centre + first, std::sqrt(second - first * first)};
+}
+
+FactorCheck check_output_moments(const FactorUnderTest& factor, Random& random) {
+  FactorCheck check{.name = "moments"};
+  if (factor.arity > 3) {
+    check.detail = "not checked: quadrature over more than two inputs";
+    return check;
+  }
+  constexpr int trials = 20;
+  int settings = 0;
+  double worst = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::vector<Gaussian<double>> in(factor.arity);
+    std::vector<double> means;
+    for (std::size_t k = 1; k < factor.arity; ++k) {
+      in[k] = moderate(random);
+      means.push_back(in[k].mean());
+    }
+    const auto exact =
+        quadrature(factor.relation, Incoming<double>(in).subspan(1), factor.relation(means));
+    if (!(exact.deviation > 1e-9))
+      continue;  // nothing reaches the output that quadrature could see
+    ++settings;
+    const double deviation = std::hypot(exact.deviation, std::sqrt(factor.noise_variance));
+    for (const Rule rule : both_rules) {
+      const auto message = factor.message(0, in, rule);
+      const double error =
+          std::max(std::abs(message.mean() - exact.mean), std::abs(message.stddev() - deviation)) /
+          deviation;
+      worst = std::max(worst, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+      if (error <= factor.moment_tolerance) continue;
+      std::ostringstream detail;
+      detail << show(factor, {0, rule}) << " has mean " << message.mean() << " and deviation "
+             << message.stddev() << ", quadrature " << exact.mean << " and " << deviation
+             << ", for " << show(Incoming<double>(in).subspan(1)) << "; tolerance "
+             << factor.moment_tolerance;
+      check.passed = false;
+      check.detail = detail.str();
+      return check;
+    }
+  }
+  std::ostringstream detail;
+  detail << settings << " settings, largest error " << worst << " standard deviations, tolerance "
+         << factor.moment_tolerance;
+  check.detail = detail.str();
+  return check;
+}
+
+// Even panels over t in [-30, 30], with one more break wherever the density begins or ends.
+std::vector<double> breaks_at_support(const std::function<double(double)>& log_weight) {
+  std::vector<double> breaks = special::even_breaks(-30, 30, 120);
+  const auto inside = [&](double t) { return std::isfinite(log_weight(t)); };
+  for (std::size_t k = 0; k + 1 < breaks.size(); ++k) {
+    double low = breaks[k];
+    double high = breaks[k + 1];
+    if (inside(low) == inside(high)) continue;
+    for (double middle = (low + high) / 2; middle > low && middle < high;
+         middle = (low + high) / 2) {
+      (inside(middle) == inside(high) ? high : low) = middle;
+    }
+    breaks.insert(breaks.begin() + static_cast<std::ptrdiff_t>(k) + 1, high);
+    ++k;
+  }
+  return breaks;
+}
+
+FactorCheck check_marginal_moments(const FactorUnderTest& factor, Random& random) {
+  FactorCheck check{.name = "moments"};
+  constexpr int trials = 100;
+  double worst = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    const std::array in{moderate(random)};
+    const double mean = in[0].mean();
+    const double sd = in[0].stddev();
+    const auto log_weight = [&](double t) {
+      const double x = mean + sd * t;
+      return factor.log_density(std::span(&x, 1)) - t * t / 2;
+    };
+    const auto integrals = special::integrate<3>(
+        [&](double t) {
+          const double w = std::exp(log_weight(t));
+          return special::Integrals<3>{w, w * t, w * t * t};
+        },
+        breaks_at_support(log_weight), 1e-13);
+    const double first = integrals[1] / integrals[0];
+    const double exact_sd = sd * std::sqrt(integrals[2] / integrals[0] - first * first);
+    const auto marginal = in[0] * factor.message(0, in, Rule::direct);
+    const double error = std::max(std::abs(marginal.mean() - (mean + sd * first)),
+                                  std::abs(marginal.stddev() - exact_sd)) /
+                         exact_sd;
+    worst = std::max(worst, error);
+    if (error <= factor.moment_tolerance) continue;
+    std::ostringstream detail;
+    detail << "marginal " << show(marginal) << ", quadrature has mean " << mean + sd * first
+           << " and deviation " << exact_sd << ", for " << show(in[0]);
+    check.passed = false;
+    check.detail = detail.str();
+    return check;
+  }
+  std::ostringstream detail;
+  detail << trials << " marginals, largest error " << worst << " standard deviations, tolerance "
+         << factor.moment_tolerance;
+  check.detail = detail.str();
+  return check;
+}
+
+FactorCheck check_moments(const FactorUnderTest& factor, Random& random) {
+  if (factor.relation) return check_output_moments(factor, random);
+  if (factor.log_density && factor.arity == 1) return check_marginal_moments(factor, random);
+  return {.name = "moments", .detail = "not applicable: neither a relation nor a density is given"};
+}
+
+FactorCheck check_independence(const FactorUnderTest& factor, Random& random) {
+  FactorCheck check{.name = "independence"};
+  constexpr int trials = 1000;
+  std::string exempt;
+  std::size_t compared = 0;
+  for (std::size_t edge = 0; edge < factor.arity; ++edge) {
+    const EdgeInfo& info = factor.info->edge(edge);
+    if (!factor.refusal(edge, Rule::direct).empty()) continue;
+    if (!info.own_edge_reason.empty()) {
+      exempt = "; exempt to " + std::string(info.name) + ": " + std::string(info.own_edge_reason);
+      continue;
+    }
+    for (int trial = 0; trial < trials; ++trial) {
+      std::vector<Gaussian<double>> in(factor.arity);
+      for (auto& one : in) one = moderate(random);
+      const auto expected = factor.message(edge, in, Rule::direct);
+      for (const auto own : {moderate(random), Gaussian<double>::uniform(),
+                             Gaussian<double>::point(normal(random))}) {
+        in[edge] = own;
+        ++compared;
+        if (factor.message(edge, in, Rule::direct) == expected) continue;
+        check.passed = false;
+        check.detail = show(factor, {edge, Rule::direct}) + " changes from " + show(expected) +
+                       " when its own edge becomes " + show(own);
+        return check;
+      }
+    }
+  }
+  check.detail = std::to_string(compared) + " messages, bit for bit" + exempt;
+  return check;
+}
+
+FactorCheck check_float(const FactorUnderTest& factor, Random& random) {
+  FactorCheck check{.name = "float"};
+  if (!factor.float_message) {
+    check.detail = "not applicable: the factor has no float messages";
+    return check;
+  }
+  constexpr int trials = 2000;
+  constexpr double tolerance = 256 * double(std::numeric_limits<float>::epsilon());
+  double worst = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::vector<Gaussian<float>> in(factor.arity);
+    std::vector<Gaussian<double>> same(factor.arity);
+    for (std::size_t k = 0; k < factor.arity; ++k) {
+      const auto message = moderate(random);
+      in[k] = {static_cast<float>(message.tau), static_cast<float>(message.rho)};
+      same[k] = {in[k].tau, in[k].rho};
+    }
+    for (const Direction direction : directions(factor)) {
+      const auto single = factor.float_message(direction.edge, in, direction.rule);
+      const auto exact = factor.message(direction.edge, same, direction.rule);
+      // A message that hardly moves the belief may lose digits: nobody will see them.
+      const double negligible = 1e-6 * same[direction.edge].rho;
+      if (exact.rho < negligible && double(single.rho) < 2 * negligible) continue;
+      if (exact.rho > 1e30 && double(single.rho) > 1e30) continue;  // beyond what float can hold
+      const double scale = std::abs(exact.mean()) + exact.stddev();
+      const double error = std::max(std::abs(double(single.mean()) - exact.mean()) / scale,
+                                    std::abs(double(single.rho) / exact.rho - 1));
+      worst = std::max(worst, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+      if (error <= tolerance) continue;
+      check.passed = false;
+      check.detail = show(factor, direction) + " is " + show(single) + " in float, " + show(exact) +
+                     " in double, for " + show(Incoming<double>(same));
+      return check;
+    }
+  }
+  std::ostringstream detail;
+  detail << trials << " inputs, largest relative difference " << worst << ", tolerance "
+         << tolerance;
+  check.detail = detail.str();
+  return check;
+}
+
+}  // namespace
+
+FactorReport check_factor(const FactorUnderTest& factor, const CheckOptions& options) {
+  Random random(options.seed);
+  FactorReport report{.factor = std::string(factor.info->name) + ": " +
+                                std::string(factor.info->density)};
+  report.checks = {check_dirac(factor, random),
+                   check_precision(factor, options.random_inputs, random),
+                   check_moments(factor, random), check_independence(factor, random),
+                   check_float(factor, random)};
+  return report;
+}
+
+}  // namespace detail
+}  // namespace dma
