@@ -1,0 +1,10 @@
+// dma/dma.h: everything that an installed user needs.
+#pragma once
+
+#include <dma/factors/conformance.h>
+#include <dma/factors/factors.h>
+#include <dma/graph/graph.h>
+#include <dma/messages/gaussian.h>
+#include <dma/messages/lognormal.h>
+#include <dma/special/accuracy.h>
+#include <dma/special/normal.h>
