@@ -1,0 +1,12 @@
+// cli/commands.h: one function per subcommand. Each adds its options and says what to run.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace dma::cli {
+
+void add_infer(CLI::App& app);
+
+}  // namespace dma::cli

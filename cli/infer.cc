@@ -1,0 +1,141 @@
+// dma infer graph.json: marginals of a factor graph.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "commands.h"
+#include "graph_json.h"
+
+namespace dma::cli {
+namespace {
+
+struct Arguments {
+  std::string path;
+  InferenceOptions options;
+  bool json = false;
+  bool print_schedule = false;
+};
+
+// A variable that no message reached has no marginal to print.
+void require_information(const Graph& graph, const Beliefs& beliefs) {
+  for (const auto v : beliefs.improper_marginals) {
+    if (beliefs.marginal({v}).rho != 0) continue;
+    throw BadInput("variable '" + graph.name(Variable{v}) +
+                   "' has no proper message, so its marginal is unknown: give it a prior or an "
+                   "observation, or check the factors beside it");
+  }
+}
+
+void print_table(const Graph& graph, const Beliefs& beliefs, const InferenceOptions& options) {
+  std::size_t width = 8;
+  for (std::uint32_t v = 0; v < graph.variable_count(); ++v) {
+    width = std::max(width, graph.name(Variable{v}).size());
+  }
+  fmt::print("{:<{}}  {:>14}  {:>14}\n", "variable", width, "mean", "std");
+  for (std::uint32_t v = 0; v < graph.variable_count(); ++v) {
+    const auto marginal = beliefs.marginal({v});
+    if (marginal.is_distribution()) {
+      fmt::print("{:<{}}  {:>14.6g}  {:>14.6g}\n", graph.name(Variable{v}), width, marginal.mean(),
+                 marginal.stddev());
+    } else {
+      fmt::print("{:<{}}  {:>14.6g}  precision {:.6g}\n", graph.name(Variable{v}), width,
+                 marginal.mean(), marginal.rho);
+    }
+  }
+  fmt::print("\n{} variables, {} factors; engine {}", graph.variable_count(), graph.factor_count(),
+             name_of(options.engine));
+  if (options.engine == Engine::direct) fmt::print(", rule {}", name_of(options.rule));
+  fmt::print("; {} messages in {} sweep{}", beliefs.messages_sent, beliefs.sweeps,
+             beliefs.sweeps == 1 ? "" : "s");
+  if (options.tolerance > 0) {
+    fmt::print(", {}: the last moved a marginal by at most {:.2g} standard deviations",
+               beliefs.converged ? "converged" : "not converged", beliefs.last_change);
+  }
+  fmt::print("\n");
+  if (!beliefs.improper.empty()) {
+    const auto& first = beliefs.improper.front();
+    fmt::print("{} messages of negative precision; the first from {} to {} in sweep {}: {:.6g}\n",
+               beliefs.improper.size(), graph.name(FactorId{first.factor}),
+               graph.name(graph.edge({first.factor}, first.edge)), first.sweep, first.rho);
+  }
+  if (!beliefs.failed.empty()) {
+    const auto& first = beliefs.failed.front();
+    fmt::print("{} messages failed; the first from {} to {} in sweep {}: {}\n",
+               beliefs.failed.size(), graph.name(FactorId{first.factor}),
+               graph.name(graph.edge({first.factor}, first.edge)), first.sweep, first.why);
+  }
+  if (!beliefs.collapsed.empty()) {
+    fmt::print("{} variables collapsed to a point mass at a Dirac factor\n",
+               beliefs.collapsed.size());
+  }
+}
+
+void run(const Arguments& arguments) {
+  const GraphFile file = read_graph(arguments.path);
+  try {
+    const Schedule schedule =
+        file.schedule ? *file.schedule : file.graph.schedule(arguments.options);
+    if (arguments.print_schedule) {
+      fmt::print("{}", file.graph.text(schedule));
+      return;
+    }
+    const Beliefs beliefs = file.graph.infer(arguments.options, schedule);
+    require_information(file.graph, beliefs);
+    if (arguments.json) {
+      fmt::print("{}\n", to_json(file.graph, beliefs, arguments.options).dump());
+    } else {
+      print_table(file.graph, beliefs, arguments.options);
+    }
+  } catch (const std::runtime_error& error) {
+    throw BadInput(arguments.path + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+void add_infer(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("infer", "marginals of a factor graph given as JSON");
+  command->add_option("graph", arguments->path, "the graph, see docs/graph-json.md")->required();
+  const std::map<std::string, Engine> engines{
+      {"direct", Engine::direct}, {"ep", Engine::ep}, {"vmp", Engine::vmp}, {"adf", Engine::adf}};
+  const std::map<std::string, Rule> rules{{"direct", Rule::direct}, {"linear", Rule::linear}};
+  const std::map<std::string, OnImproper> reactions{
+      {"pass", OnImproper::pass}, {"skip", OnImproper::skip}, {"stop", OnImproper::stop}};
+  command->add_option("--engine", arguments->options.engine, "direct (default), ep, vmp or adf")
+      ->transform(CLI::CheckedTransformer(engines))
+      ->option_text("NAME");
+  command
+      ->add_option("--rule", arguments->options.rule,
+                   "of engine direct: direct (default) or linear")
+      ->transform(CLI::CheckedTransformer(rules))
+      ->option_text("NAME");
+  command
+      ->add_option("--sweeps", arguments->options.sweeps,
+                   "at most this many; 1, or 100 with a tolerance")
+      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--tolerance", arguments->options.tolerance,
+                   "stop when no marginal moves by more, in its standard deviations")
+      ->check(CLI::Range(0.0, 1.0));
+  command
+      ->add_option("--on-improper", arguments->options.on_improper,
+                   "messages of negative precision: pass (default), skip or stop")
+      ->transform(CLI::CheckedTransformer(reactions))
+      ->option_text("NAME");
+  command->add_flag("--schedule", arguments->print_schedule, "print the schedule and stop");
+  command->add_flag("--json", arguments->json, "print one JSON object");
+  command->footer("example: dma infer examples/product.json --engine ep --tolerance 1e-6");
+  command->callback([command, arguments] {
+    if (arguments->options.tolerance > 0 && command->count("--sweeps") == 0) {
+      arguments->options.sweeps = 100;
+    }
+    run(*arguments);
+  });
+}
+
+}  // namespace dma::cli

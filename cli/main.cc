@@ -1,0 +1,28 @@
+// The dma command. Exit status: 0 done, 1 it failed (bad data, bad file), 2 wrong command line.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Approximate inference whose messages are approximated directly, and what stands on it.",
+      "dma");
+  app.set_version_flag("--version", DMA_VERSION);
+  app.require_subcommand(1);
+  dma::cli::add_infer(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    fmt::print(stderr, "dma: {}\nRun with --help for more information.\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "dma: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Writes examples/*.json: graphs for `dma infer`.
+
+    tools/example_graphs.py            writes them
+    tools/example_graphs.py --check    exit status 1 if one in the tree differs
+"""
+import json
+import math
+import random
+import sys
+
+from generated import deliver
+
+
+def graph(about, variables, factors, schedule=None):
+    """One factor per line, so that a file can be read and compared."""
+    lines = ["{", f'  "about": {json.dumps(about)},', f'  "variables": {json.dumps(variables)},', '  "factors": [']
+    lines.append(",\n".join(f"    {json.dumps(f)}" for f in factors))
+    if schedule is None:
+        lines += ["  ]", "}"]
+    else:
+        lines += ["  ],", '  "schedule": {']
+        for i, (direction, steps) in enumerate(schedule.items()):
+            lines.append(f'    "{direction}": [')
+            lines.append(",\n".join(f"      {json.dumps(s)}" for s in steps))
+            lines.append("    ]," if i == 0 else "    ]")
+        lines += ["  }", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def factor(kind, edges, name=None, **parameters):
+    named = {} if name is None else {"name": name}
+    return {"factor": kind, **named, "edges": edges, **parameters}
+
+
+def product():
+    return graph(
+        "z = x y with z observed: the paper's nominal product setting (App. C)",
+        ["x", "y", "z"],
+        [
+            factor("prior", ["x"], mean=3, variance=1),
+            factor("prior", ["y"], mean=4, variance=1),
+            factor("product", ["z", "x", "y"]),
+            factor("observation", ["z"], value=10, variance=5),
+        ],
+    )
+
+
+def kalman(steps=100):
+    """A damped random walk, seen through noise; every tenth observation is missing."""
+    rng = random.Random(1)
+    names = [f"x{t}" for t in range(steps)]
+    factors = [factor("prior", ["x0"], mean=0, variance=1)]
+    state = rng.gauss(0, 1)
+    for t in range(steps):
+        if t > 0:
+            state = 0.95 * state + rng.gauss(0, 0.3)
+            factors.append(factor("sum", [names[t], names[t - 1]], coefficients=[0.95], variance=0.09))
+        if t % 10 != 9:
+            factors.append(factor("observation", [names[t]], value=round(state + rng.gauss(0, 0.5), 6), variance=0.25))
+    return graph("a 100-step Kalman smoother: x_t = 0.95 x_(t-1) + N(0, 0.09), y_t = x_t + N(0, 0.25)", names, factors)
+
+
+def quantile(p):
+    """Of the standard normal, by bisection."""
+    low, high = -10.0, 10.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erfc(-middle / math.sqrt(2)) / 2 < p else (low, middle)
+    return low
+
+
+def trueskill():
+    beta, tau = 25 / 6, 25 / 300
+    margin = round(quantile((0.10 + 1) / 2) * math.sqrt(2) * beta, 12)
+    variables, factors = [], []
+    for player in ("winner", "loser"):
+        variables += [f"{player} skill", f"{player} performance"]
+        factors.append(factor("prior", [f"{player} skill"], mean=25, variance=(25 / 3) ** 2 + tau**2))
+        factors.append(
+            factor("sum", [f"{player} performance", f"{player} skill"], coefficients=[1], variance=beta**2)
+        )
+    variables.append("difference")
+    factors.append(
+        factor("sum", ["difference", "winner performance", "loser performance"], coefficients=[1, -1])
+    )
+    factors.append(factor("greater_than", ["difference"], threshold=margin))
+    return graph("TrueSkill, one match between two new players: run with --engine ep", variables, factors)
+
+
+def network():
+    """One training example of the paper's 8-6-5-1 network (App. D, E), its schedule written out so that
+    every message is the one of Algorithm 1."""
+    rng = random.Random(1)
+    widths, slopes, beta = [8, 6, 5, 1], [0.4, 0.8], 0.2
+    x, y = -0.7, 0.9
+    features = [x, *(math.exp(-((x - c) ** 2)) for c in (-2, -1, 0, 1, 2)), math.sin(x)]
+    grid = [-5 + 10 * i / 10000 for i in range(10001)]
+    maps = [lambda t: t, *((lambda t, c=c: math.exp(-((t - c) ** 2))) for c in (-2, -1, 0, 1, 2)), math.sin]
+    standard = []
+    for value, function in zip(features, maps):
+        values = [function(t) for t in grid]
+        mean = sum(values) / len(values)
+        deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
+        standard.append((value - mean) / deviation)
+    inputs = standard + [1.0]
+    variables = [f"a0_{j}" for j in range(8)]
+    factors = [
+        factor("observation", [f"a0_{j}"], f"input_{j}", value=round(inputs[j], 9), variance=0) for j in range(8)
+    ]
+    forward = [[f"input_{j}", f"a0_{j}"] for j in range(8)]
+    backward = []
+    for layer in range(1, 4):
+        fan_in, width = widths[layer - 1], widths[layer]
+        to_parts, to_weights, to_inputs, to_sums = [], [], [], []
+        for i in range(width):
+            for j in range(fan_in):
+                tag = f"{layer}_{i}_{j}"
+                variables += [f"w{tag}", f"z{tag}"]
+                mean = round(rng.gauss(0, math.sqrt(1 / fan_in)), 9)
+                factors.append(factor("prior", [f"w{tag}"], f"prior_{tag}", mean=mean, variance=1 / (3 * fan_in)))
+                factors.append(factor("product", [f"z{tag}", f"w{tag}", f"a{layer - 1}_{j}"], f"product_{tag}"))
+                forward += [[f"prior_{tag}", f"w{tag}"], [f"product_{tag}", f"z{tag}"]]
+                to_parts.append([f"sum_{layer}_{i}", f"z{tag}"])
+                to_weights.append([f"product_{tag}", f"w{tag}"])
+                to_inputs.append([f"product_{tag}", f"a{layer - 1}_{j}"])
+            parts = [f"z{layer}_{i}_{j}" for j in range(fan_in)]
+            variables.append(f"z{layer}_{i}")
+            factors.append(factor("sum", [f"z{layer}_{i}", *parts], f"sum_{layer}_{i}", coefficients=[1] * fan_in))
+            forward.append([f"sum_{layer}_{i}", f"z{layer}_{i}"])
+            if layer < 3:
+                variables.append(f"a{layer}_{i}")
+                factors.append(
+                    factor("leaky_relu", [f"a{layer}_{i}", f"z{layer}_{i}"], f"relu_{layer}_{i}", slope=slopes[layer - 1])
+                )
+                forward.append([f"relu_{layer}_{i}", f"a{layer}_{i}"])
+                to_sums.append([f"relu_{layer}_{i}", f"z{layer}_{i}"])
+        backward = to_sums + to_parts + to_weights + (to_inputs if layer > 1 else []) + backward
+    factors.append(factor("observation", ["z3_0"], "likelihood", value=y, variance=round(beta**2, 9)))
+    backward = [["likelihood", "z3_0"]] + backward
+    return graph(
+        "one training example of the 8-6-5-1 network, scheduled as Algorithm 1",
+        variables,
+        factors,
+        {"forward": forward, "backward": backward},
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(
+        deliver(
+            {
+                "examples/product.json": product(),
+                "examples/kalman.json": kalman(),
+                "examples/trueskill.json": trueskill(),
+                "examples/network.json": network(),
+            }
+        )
+    )
