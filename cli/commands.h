@@ -8,5 +8,6 @@ class App;
 namespace dma::cli {
 
 void add_infer(CLI::App& app);
+void add_reproduce(CLI::App& app);
 
 }  // namespace dma::cli

@@ -9,6 +9,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "bad_input.h"
+
 namespace dma::cli {
 namespace {
 

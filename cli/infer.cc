@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "bad_input.h"
 #include "commands.h"
 #include "graph_json.h"
 

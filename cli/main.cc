@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", DMA_VERSION);
   app.require_subcommand(1);
   dma::cli::add_infer(app);
+  dma::cli::add_reproduce(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

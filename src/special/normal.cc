@@ -100,6 +100,7 @@ ScaledTail<T> normal_scaled_tail(T x) {
 
 template <std::floating_point T>
 T normal_cdf(T u) {
+  if (std::abs(u) < 1) return std::erfc(-u / std::numbers::sqrt2_v<T>) / 2;
   const T lower = lower_tail(std::abs(u)).i0;
   return u < 0 ? lower : 1 - lower;
 }
