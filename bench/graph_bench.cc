@@ -3,6 +3,7 @@
 #include <dma/graph/graph.h>
 
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 namespace dma {
 namespace {
@@ -22,6 +23,13 @@ Graph chain(std::size_t n) {
   return graph;
 }
 
+// The process's largest size so far, in bytes (getrusage counts kilobytes on Linux).
+double peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
 void build_and_sweep(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   for (auto _ : state) {
@@ -32,6 +40,8 @@ void build_and_sweep(benchmark::State& state) {
   state.counters["time/variable"] =
       benchmark::Counter(static_cast<double>(n), benchmark::Counter::kIsIterationInvariantRate |
                                                      benchmark::Counter::kInvert);
+  state.counters["peak_memory"] =
+      benchmark::Counter(peak_memory(), benchmark::Counter::kDefaults, benchmark::Counter::kIs1024);
 }
 BENCHMARK(build_and_sweep)
     ->Arg(1'000)

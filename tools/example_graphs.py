@@ -112,18 +112,27 @@ def network():
     backward = []
     for layer in range(1, 4):
         fan_in, width = widths[layer - 1], widths[layer]
-        to_parts, to_weights, to_inputs, to_sums = [], [], [], []
+        to_parts, to_weights, to_copies, to_units, to_sums = [], [], [], [], []
+        # A hidden unit reaches each of its products through a copy, so that what one product sends
+        # back does not change the point around which the next one linearises.
+        for j in range(fan_in if layer > 1 else 0):
+            copies = [f"a{layer - 1}_{j}_{i}" for i in range(width)]
+            variables += copies
+            factors.append(factor("equality", [f"a{layer - 1}_{j}", *copies], f"copy_{layer - 1}_{j}"))
+            forward += [[f"copy_{layer - 1}_{j}", name] for name in copies]
+            to_units.append([f"copy_{layer - 1}_{j}", f"a{layer - 1}_{j}"])
         for i in range(width):
             for j in range(fan_in):
                 tag = f"{layer}_{i}_{j}"
                 variables += [f"w{tag}", f"z{tag}"]
                 mean = round(rng.gauss(0, math.sqrt(1 / fan_in)), 9)
                 factors.append(factor("prior", [f"w{tag}"], f"prior_{tag}", mean=mean, variance=1 / (3 * fan_in)))
-                factors.append(factor("product", [f"z{tag}", f"w{tag}", f"a{layer - 1}_{j}"], f"product_{tag}"))
+                unit = f"a{layer - 1}_{j}" if layer == 1 else f"a{layer - 1}_{j}_{i}"
+                factors.append(factor("product", [f"z{tag}", f"w{tag}", unit], f"product_{tag}"))
                 forward += [[f"prior_{tag}", f"w{tag}"], [f"product_{tag}", f"z{tag}"]]
                 to_parts.append([f"sum_{layer}_{i}", f"z{tag}"])
                 to_weights.append([f"product_{tag}", f"w{tag}"])
-                to_inputs.append([f"product_{tag}", f"a{layer - 1}_{j}"])
+                to_copies.append([f"product_{tag}", unit])
             parts = [f"z{layer}_{i}_{j}" for j in range(fan_in)]
             variables.append(f"z{layer}_{i}")
             factors.append(factor("sum", [f"z{layer}_{i}", *parts], f"sum_{layer}_{i}", coefficients=[1] * fan_in))
@@ -135,7 +144,7 @@ def network():
                 )
                 forward.append([f"relu_{layer}_{i}", f"a{layer}_{i}"])
                 to_sums.append([f"relu_{layer}_{i}", f"z{layer}_{i}"])
-        backward = to_sums + to_parts + to_weights + (to_inputs if layer > 1 else []) + backward
+        backward = to_sums + to_parts + to_weights + (to_copies if layer > 1 else []) + to_units + backward
     factors.append(factor("observation", ["z3_0"], "likelihood", value=y, variance=round(beta**2, 9)))
     backward = [["likelihood", "z3_0"]] + backward
     return graph(

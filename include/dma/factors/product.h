@@ -31,7 +31,6 @@
 #include <cmath>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include <dma/factors/factor.h>
 #include <dma/special/normal.h>
@@ -185,13 +184,15 @@ struct Product {
     return Gaussian<double>::from_moments(centre + shift, variance);
   }
 
+  // Ends of the first panels of the integral over the outer variable, and where its weight is largest.
   struct Support {
-    std::vector<double> breaks;
+    std::array<double, 18> breaks;
     double peak;
   };
 
-  // Panels that cover the outer values whose weight is above e^-45 of the largest. Away from the
-  // outer message's mean the weight can gain at most what the gap and the logarithm take there.
+  // Covers the outer values whose weight is above e^-45 of the largest. Away from the outer message's
+  // mean the weight can gain at most what the gap and the logarithm take there, which bounds where to
+  // look; the point where the inner mean meets z's mean is looked at too, since z may be sharp.
   template <class LogWeight>
   static Support where_weight_lives(Gaussian<double> inner, Gaussian<double> outer,
                                     Gaussian<double> z, const LogWeight& log_weight) {
@@ -200,28 +201,32 @@ struct Product {
     const double spread = z.variance() + inner.variance() * mean * mean;
     const double pull = gap * gap / spread + std::log(spread / z.variance());
     const double reach = std::sqrt(90 + pull) * outer.stddev();
-    auto scan = special::even_breaks(mean - reach, mean + reach, 256);
+    constexpr int half = 128;
+    const auto scan = [&](int k) { return mean + reach * k / half; };
+
+    double peak = mean;
+    const auto climb = [&](double at) {
+      if (log_weight(at) > log_weight(peak)) peak = at;
+    };
+    for (int k = -half; k <= half; ++k) climb(scan(k));
     const double ridge = z.mean() / inner.mean();
-    if (ridge > scan.front() && ridge < scan.back()) {
-      scan.insert(std::upper_bound(scan.begin(), scan.end(), ridge), ridge);
-    }
-    const double peak = *std::max_element(scan.begin(), scan.end(), [&](double a, double b) {
-      return log_weight(a) < log_weight(b);
-    });
+    if (std::abs(ridge - mean) < reach) climb(ridge);
     const double floor = log_weight(peak) - 45;
     if (!std::isfinite(floor)) {
       throw NoProjection("the product's marginal overflows in double precision");
     }
-    const auto lives = [&](double at) { return log_weight(at) > floor; };
-    const auto first = std::find_if(scan.begin(), scan.end(), lives);
-    const auto last = std::find_if(scan.rbegin(), scan.rend(), lives);
-    const double low = first == scan.begin() ? *first : *(first - 1);
-    const double high = last == scan.rbegin() ? *last : *(last - 1);
-    auto breaks = special::even_breaks(low, high, 16);
-    if (peak > low && peak < high) {
-      breaks.insert(std::upper_bound(breaks.begin(), breaks.end(), peak), peak);
-    }
-    return {breaks, peak};
+    int first = -half;
+    while (first < half && scan(first + 1) < peak && log_weight(scan(first + 1)) < floor) ++first;
+    int last = half;
+    while (last > -half && scan(last - 1) > peak && log_weight(scan(last - 1)) < floor) --last;
+
+    Support support{{}, peak};
+    const double step = (scan(last) - scan(first)) / 16;
+    for (int k = 0; k < 17; ++k)
+      support.breaks[static_cast<std::size_t>(k)] = scan(first) + step * k;
+    support.breaks[17] = peak;
+    std::sort(support.breaks.begin(), support.breaks.end());
+    return support;
   }
 };
 

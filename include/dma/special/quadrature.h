@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace dma::special {
@@ -65,20 +65,20 @@ Integrals<N> refine(const F& f, double a, double b, const Integrals<N>& whole,
 
 }  // namespace detail
 
-// tolerance is relative to the integrals' own first estimate over all panels (the sum of absolute
-// panel values); breaks are the ends of the first panels, ascending.
+// tolerance is relative to the sum of the absolute values of the first panels; breaks are the ends of
+// these panels, ascending.
 template <std::size_t N, class F>
-Integrals<N> integrate(const F& f, const std::vector<double>& breaks, double tolerance,
+Integrals<N> integrate(const F& f, std::span<const double> breaks, double tolerance,
                        int depth = 24) {
-  std::vector<Integrals<N>> panels;
   Integrals<N> allowed{};
   for (std::size_t k = 0; k + 1 < breaks.size(); ++k) {
-    panels.push_back(detail::panel<N>(f, breaks[k], breaks[k + 1]));
-    for (std::size_t n = 0; n < N; ++n) allowed[n] += tolerance * std::abs(panels.back()[n]);
+    const auto first = detail::panel<N>(f, breaks[k], breaks[k + 1]);
+    for (std::size_t n = 0; n < N; ++n) allowed[n] += tolerance * std::abs(first[n]);
   }
   Integrals<N> total{};
-  for (std::size_t k = 0; k < panels.size(); ++k) {
-    const auto part = detail::refine<N>(f, breaks[k], breaks[k + 1], panels[k], allowed, depth);
+  for (std::size_t k = 0; k + 1 < breaks.size(); ++k) {
+    const auto first = detail::panel<N>(f, breaks[k], breaks[k + 1]);
+    const auto part = detail::refine<N>(f, breaks[k], breaks[k + 1], first, allowed, depth);
     for (std::size_t n = 0; n < N; ++n) total[n] += part[n];
   }
   return total;
