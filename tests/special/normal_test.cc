@@ -125,6 +125,35 @@ TYPED_TEST(Normal, LeakyReluMoments) {
   }
 }
 
+// Why not the textbook forms: Propositions relu-fwd and relu-bwd, evaluated as they are written.
+TEST(Textbook, LosesDigits) {
+  const test::Table table("special/tables/leaky_relu.csv");
+  double forward = 0;
+  double backward = 0;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const double u = table.at(i, "u");
+    const double a = table.at(i, "slope");
+    const double p = std::erfc(-u / std::sqrt(2.0)) / 2;
+    const double q = std::erfc(u / std::sqrt(2.0)) / 2;
+    const double density = std::exp(-u * u / 2) / std::sqrt(2 * std::acos(-1.0));
+    const double mean = u * (a + (1 - a) * p) + (1 - a) * density;
+    const double variance =
+        (u * u + 1) * (a * a + (1 - a * a) * p) + (1 - a * a) * u * density - mean * mean;
+    forward = std::max(forward, std::abs(variance / table.at(i, "variance") - 1));
+    const double mass = a * p + q;
+    const double inverse_mean = (u * (a * a * p + q) + (a * a - 1) * density) / (a * mass);
+    const double inverse_variance =
+        ((u * u + 1) * (a * a * a * p + q) + (a * a * a - 1) * u * density) / (a * a * mass) -
+        inverse_mean * inverse_mean;
+    backward = std::max(backward, std::abs(inverse_variance / table.at(i, "inverse_variance") - 1));
+  }
+  const double epsilon = std::numeric_limits<double>::epsilon();
+  std::cout << "  textbook variances: forward " << forward / epsilon << ", backward "
+            << backward / epsilon << " eps\n";
+  EXPECT_GT(forward / epsilon, 1000);
+  EXPECT_GT(backward / epsilon, 1000);
+}
+
 TEST(NormalLimits, FarBeyondTheTables) {
   EXPECT_EQ(normal_pdf(1e200), 0.0);
   EXPECT_EQ(normal_cdf(-1e200), 0.0);

@@ -4,8 +4,8 @@
 //   I_n(u) = integral_{-inf}^{u} (u - t)^n phi(t) dt,      I_0 = Phi
 //
 // With X ~ N(u, 1), I_n(u) = E[X^n; X > 0]. The textbook forms I_1 = u Phi + phi and
-// I_2 = (1 + u^2) Phi + u phi lose every digit for u << 0. Here the scaled tails I_n(-x) / phi(x)
-// are evaluated directly and everything else is built from sums of positive terms.
+// I_2 = (1 + u^2) Phi + u phi cancel for u << 0. Here the scaled tails I_n(-x) / phi(x) are evaluated
+// directly and everything else is built from sums of positive terms (docs/accuracy.md).
 //
 // Every function is compiled for float and double. Its accuracy contract is the constant of the
 // same name in special/accuracy.h, which the tests read.
