@@ -6,5 +6,6 @@
 #include <dma/graph/graph.h>
 #include <dma/messages/gaussian.h>
 #include <dma/messages/lognormal.h>
+#include <dma/network/trainer.h>
 #include <dma/special/accuracy.h>
 #include <dma/special/normal.h>

@@ -4,21 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
-namespace {
-std::atomic<std::size_t> allocations{0};
-}
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "counting_new.h"
 
 namespace dma {
 namespace {
@@ -41,10 +27,10 @@ Graph shared_weight(int examples) {
 }
 
 std::size_t allocations_of(const Graph& graph, InferenceOptions options, const Schedule& schedule) {
-  const std::size_t before = allocations;
+  const std::size_t before = test::allocations;
   const auto beliefs = graph.infer(options, schedule);
   EXPECT_TRUE(beliefs.improper.empty());
-  return allocations - before;
+  return test::allocations - before;
 }
 
 TEST(Sweep, AllocatesNothing) {

@@ -1,0 +1,146 @@
+// network/trainer.h: Algorithm 1 of the paper (App. D), and what it needs in practice.
+//
+//   dma::Architecture network{.widths = {8, 6, 5, 1}, .slopes = {0.4, 0.8}};
+//   dma::Trainer<double> trainer(network, dma::draw_prior(network, 1), {.rule = dma::Rule::linear});
+//   trainer.append({inputs, targets, rows});
+//   const auto result = trainer.fit();
+//   auto prediction = dma::predict(trainer.posterior(), new_inputs, new_rows);
+//
+// For each mini-batch: divide its old message out of the belief (the cavity), then, example by
+// example, one forward sweep, one backward sweep, and the belief takes the new messages at once; what
+// the belief has gained over the cavity becomes the batch's message.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include <dma/factors/factor.h>
+#include <dma/network/architecture.h>
+#include <dma/network/certificate.h>
+#include <dma/network/data.h>
+#include <dma/network/ledger.h>
+#include <dma/network/posterior.h>
+
+namespace dma {
+
+enum class NoiseSource {
+  cavity,    // examples scored before their batch has spoken: what a held-out set would say
+  training,  // examples scored by the belief that contains them
+};
+
+struct NoiseOptions {
+  std::vector<double> variance = {0.04};  // per output, or one for all; where learning starts
+  bool learn = false;  // after each epoch: the variance of the largest likelihood
+  NoiseSource source = NoiseSource::cavity;
+};
+
+inline constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+
+struct Progress {
+  std::size_t epoch;  // from 1
+  std::size_t batch;  // done in this epoch
+  std::size_t batches;
+};
+
+struct TrainingOptions {
+  Rule rule = Rule::linear;
+  std::size_t batch_size = 20;
+  std::size_t max_epochs = 200;
+  // Stop when the training log-likelihood changed by less than this share (the paper: 0.1); 0: never.
+  double tolerance = 0.1;
+  // Stop when the training NLL has not improved on the best for this many epochs; 0: never.
+  std::size_t patience = 0;
+  // From this epoch on (the first is 1), messages are computed from the full belief instead of the
+  // cavity, and replace the old ones example by example (posterior linearisation).
+  std::size_t belief_from_epoch = never;
+  LedgerMode ledger = LedgerMode::full;
+  NoiseOptions noise = {};
+  bool readable_kernel = false;  // the scalar kernel that calls the factor library; for tests
+  // Called after every batch; false stops training there, cleanly.
+  std::function<bool(const Progress&)> progress = {};
+};
+
+enum class Stopped { tolerance, patience, max_epochs, interrupted };
+std::string_view name_of(Stopped stopped);
+
+// Each example predicted while its batch was out of the belief, before its own update: a held-out
+// score that costs no extra sweep.
+struct CavityScore {
+  static constexpr std::array levels{0.5, 0.8, 0.9, 0.95};
+  std::size_t values = 0;  // examples x outputs
+  double nll = 0;          // mean per value
+  std::array<double, 4> coverage{};
+  std::array<std::size_t, 20> pit{};  // histogram of Phi((y - mean) / deviation)
+};
+
+struct FitResult {
+  std::size_t epochs = 0;
+  Stopped stopped = Stopped::max_epochs;
+  std::vector<double> train_nll;  // per epoch, mean per value, under the belief after it
+  std::vector<double> cavity_nll;
+  CavityScore cavity;  // of the last epoch
+  std::vector<double> noise_variance;
+  std::size_t ledger_bytes = 0;
+  Certificate certificate;
+};
+
+// A number stopped being finite, or a variance positive: with standardised data it should not happen.
+// The posterior is the one before the batch.
+struct NumericalBreakdown : std::runtime_error {
+  NumericalBreakdown(std::size_t in_layer, std::size_t in_batch, std::size_t in_example);
+  std::size_t layer, batch, example;
+};
+
+template <std::floating_point T>
+class Trainer {
+ public:
+  // Throws NetworkError if an argument cannot be used.
+  Trainer(Architecture architecture, WeightPrior prior, TrainingOptions options);
+  ~Trainer();
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept;
+
+  // Copies the rows and splits them into batches, in order; they are learnt in the next fit().
+  // Returns the number of the first new batch.
+  std::size_t append(const Data& data);
+  // Epochs over all batches until a criterion is met.
+  FitResult fit();
+  // Takes a batch's message out of the belief and drops the batch; later ones move up. Mode full only.
+  void forget(std::size_t batch);
+
+  const Posterior<T>& posterior() const;
+  const Ledger<T>& ledger() const;
+  std::size_t batches() const;
+  // What the ledger will hold when every batch has been visited.
+  std::size_t expected_ledger_bytes() const;
+  // The largest relative difference between the posterior and prior x ledger. Mode full only.
+  double ledger_error() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+// Posteriors from several draws of the prior means, to be predicted as one (network/posterior.h).
+template <std::floating_point T>
+struct Mixture {
+  std::vector<Posterior<T>> members;
+  std::vector<FitResult> results;
+};
+
+// One member per seed of draw_prior(), fitted to the same data; `threads` at a time, 0 for all cores.
+// The bits do not depend on the number of threads.
+template <std::floating_point T>
+Mixture<T> fit_mixture(const Architecture& architecture, std::span<const std::uint64_t> seeds,
+                       const Data& data, const TrainingOptions& options, std::size_t threads = 1);
+
+}  // namespace dma

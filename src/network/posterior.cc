@@ -1,0 +1,158 @@
+#include <dma/network/posterior.h>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <stdexcept>
+#include <string>
+
+#include <dma/special/random.h>
+
+#include "network/concurrency.h"
+#include "network/sweep.h"
+
+namespace dma {
+namespace {
+
+// Rows that one thread takes at a time.
+constexpr std::size_t grain = 256;
+
+void check_inputs(const Architecture& architecture, std::span<const double> inputs,
+                  std::size_t rows) {
+  if (inputs.size() != rows * architecture.inputs()) {
+    throw NetworkError("inputs must hold " + std::to_string(rows) + " rows of " +
+                       std::to_string(architecture.inputs()) + " values, got " +
+                       std::to_string(inputs.size()) + " values");
+  }
+}
+
+template <std::floating_point T>
+void predict_rows(const Posterior<T>& posterior, std::span<const double> inputs,
+                  tbb::blocked_range<std::size_t> rows, Prediction& prediction) {
+  const Architecture& architecture = posterior.architecture;
+  // The forward messages are the same under both rules.
+  detail::Sweep<T> sweep(architecture, Rule::linear, kernels::simd<T>());
+  sweep.load(posterior.tau, posterior.rho);
+  std::vector<T> row(architecture.inputs());
+  const std::size_t outputs = architecture.outputs();
+  for (std::size_t n = rows.begin(); n < rows.end(); ++n) {
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = T(inputs[n * row.size() + j]);
+    if (const auto broken = sweep.forward(row)) {
+      throw std::runtime_error(
+          "row " + std::to_string(n) +
+          ": the prediction is not finite; the inputs are too large for layer " +
+          std::to_string(*broken));
+    }
+    for (std::size_t k = 0; k < outputs; ++k) {
+      prediction.mean[n * outputs + k] = static_cast<double>(sweep.output_mean()[k]);
+      prediction.epistemic_variance[n * outputs + k] =
+          static_cast<double>(sweep.output_variance()[k]);
+      prediction.noise_variance[n * outputs + k] = posterior.noise_variance[k];
+    }
+  }
+}
+
+Prediction empty_prediction(std::size_t size) {
+  return {std::vector<double>(size), std::vector<double>(size), std::vector<double>(size)};
+}
+
+}  // namespace
+
+template <std::floating_point T>
+Prediction predict(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t rows,
+                   std::size_t threads) {
+  check_inputs(posterior.architecture, inputs, rows);
+  Prediction prediction = empty_prediction(rows * posterior.architecture.outputs());
+  tbb::task_arena arena(detail::concurrency(threads));
+  arena.execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, rows, grain),
+        [&](const auto& range) { predict_rows(posterior, inputs, range, prediction); },
+        tbb::simple_partitioner());
+  });
+  return prediction;
+}
+
+template <std::floating_point T>
+Prediction predict(std::span<const Posterior<T>> members, std::span<const double> inputs,
+                   std::size_t rows, std::size_t threads) {
+  if (members.empty()) throw NetworkError("a mixture needs at least one member");
+  Prediction mixture = empty_prediction(rows * members.front().architecture.outputs());
+  std::vector<Prediction> parts;
+  for (const auto& member : members) {
+    parts.push_back(predict(member, inputs, rows, threads));
+    if (parts.back().mean.size() != mixture.mean.size()) {
+      throw NetworkError("the members of a mixture must have the same outputs");
+    }
+  }
+  const auto count = static_cast<double>(members.size());
+  for (std::size_t n = 0; n < mixture.mean.size(); ++n) {
+    for (const Prediction& part : parts) {
+      mixture.mean[n] += part.mean[n] / count;
+      mixture.epistemic_variance[n] += part.epistemic_variance[n] / count;
+      mixture.noise_variance[n] += part.noise_variance[n] / count;
+    }
+    for (const Prediction& part : parts) {
+      const double apart = part.mean[n] - mixture.mean[n];
+      mixture.epistemic_variance[n] += apart * apart / count;
+    }
+  }
+  return mixture;
+}
+
+template <std::floating_point T>
+std::vector<double> sample_functions(const Posterior<T>& posterior, std::span<const double> inputs,
+                                     std::size_t rows, std::size_t count, std::uint64_t seed) {
+  const Architecture& architecture = posterior.architecture;
+  check_inputs(architecture, inputs, rows);
+  special::Random random(seed);
+  std::vector<double> weights(architecture.weight_count());
+  std::vector<double> values;
+  std::vector<double> result;
+  for (std::size_t s = 0; s < count; ++s) {
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      const auto belief = Gaussian<double>{static_cast<double>(posterior.tau[k]),
+                                           static_cast<double>(posterior.rho[k])};
+      weights[k] = belief.mean() + belief.stddev() * random.normal();
+    }
+    for (std::size_t n = 0; n < rows; ++n) {
+      values.assign(inputs.begin() + static_cast<std::ptrdiff_t>(n * architecture.inputs()),
+                    inputs.begin() + static_cast<std::ptrdiff_t>((n + 1) * architecture.inputs()));
+      evaluate(architecture, weights, values);
+      result.insert(result.end(), values.begin(), values.end());
+    }
+  }
+  return result;
+}
+
+void evaluate(const Architecture& architecture, std::span<const double> weights,
+              std::vector<double>& values) {
+  std::vector<double> next;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    if (architecture.has_bias(l)) values.push_back(1);
+    next.assign(architecture.width(l), 0);
+    const std::size_t fan_in = architecture.fan_in(l);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const auto row = weights.subspan(architecture.offset(l) + i * fan_in, fan_in);
+      for (std::size_t j = 0; j < fan_in; ++j) next[i] += row[j] * values[j];
+      if (l + 1 < architecture.layers()) next[i] = LeakyRelu{architecture.slope(l)}.apply(next[i]);
+    }
+    values.swap(next);
+  }
+}
+
+#define DMA_INSTANTIATE(T)                                                                         \
+  template Prediction predict(const Posterior<T>&, std::span<const double>, std::size_t,           \
+                              std::size_t);                                                        \
+  template Prediction predict(std::span<const Posterior<T>>, std::span<const double>, std::size_t, \
+                              std::size_t);                                                        \
+  template std::vector<double> sample_functions(const Posterior<T>&, std::span<const double>,      \
+                                                std::size_t, std::size_t, std::uint64_t);
+
+DMA_INSTANTIATE(float)
+DMA_INSTANTIATE(double)
+
+#undef DMA_INSTANTIATE
+
+}  // namespace dma

@@ -1,0 +1,517 @@
+#include <dma/network/trainer.h>
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <string>
+
+#include <dma/special/normal.h>
+
+#include "network/certificate.h"
+#include "network/concurrency.h"
+#include "network/noise.h"
+#include "network/sweep.h"
+
+namespace dma {
+namespace {
+
+void require(bool condition, const std::string& what) {
+  if (!condition) throw NetworkError(what);
+}
+
+void validate(const TrainingOptions& options, std::size_t outputs) {
+  require(options.batch_size > 0, "batch_size is 0");
+  require(options.max_epochs > 0, "max_epochs is 0");
+  require(options.tolerance >= 0,
+          "tolerance must not be negative, got " + std::to_string(options.tolerance));
+  const auto& noise = options.noise.variance;
+  require(noise.size() == 1 || noise.size() == outputs, "noise.variance must have 1 entry or " +
+                                                            std::to_string(outputs) + ", got " +
+                                                            std::to_string(noise.size()));
+  for (const double variance : noise) {
+    require(variance > 0 && std::isfinite(variance),
+            "noise.variance must be positive and finite, got " + std::to_string(variance));
+  }
+}
+
+// Running totals of a CavityScore.
+struct Score {
+  CavityScore score;
+
+  void add(double target, double mean, double variance) {
+    static const auto widths = [] {
+      std::array<double, CavityScore::levels.size()> quantiles{};
+      for (std::size_t k = 0; k < quantiles.size(); ++k) {
+        quantiles[k] = special::normal_quantile((1 + CavityScore::levels[k]) / 2);
+      }
+      return quantiles;
+    }();
+    const double z = (target - mean) / std::sqrt(variance);
+    ++score.values;
+    score.nll += (z * z + std::log(variance)) / 2 + 0.918938533204672741780;
+    for (std::size_t k = 0; k < widths.size(); ++k) score.coverage[k] += std::abs(z) <= widths[k];
+    const auto bins = static_cast<double>(score.pit.size());
+    const auto bin = static_cast<std::size_t>(special::normal_cdf(z) * bins);
+    ++score.pit[std::min(bin, score.pit.size() - 1)];
+  }
+
+  CavityScore finish() const {
+    CavityScore result = score;
+    const auto count = static_cast<double>(result.values);
+    result.nll /= count;
+    for (double& share : result.coverage) share /= count;
+    return result;
+  }
+};
+
+}  // namespace
+
+std::string_view name_of(Stopped stopped) {
+  constexpr std::array<std::string_view, 4> names{"tolerance", "patience", "max_epochs",
+                                                  "interrupted"};
+  return names[static_cast<std::size_t>(stopped)];
+}
+
+std::size_t ledger_bytes(LedgerMode mode, std::size_t batches, std::size_t weights,
+                         std::size_t number_bytes) {
+  return mode == LedgerMode::full ? 2 * batches * weights * number_bytes : 0;
+}
+
+NumericalBreakdown::NumericalBreakdown(std::size_t in_layer, std::size_t in_batch,
+                                       std::size_t in_example)
+    : std::runtime_error("numbers broke down (not finite, or a variance not positive) in layer " +
+                         std::to_string(in_layer) + ", batch " + std::to_string(in_batch) +
+                         ", example " + std::to_string(in_example) +
+                         "; the posterior is the one before that batch"),
+      layer(in_layer),
+      batch(in_batch),
+      example(in_example) {}
+
+template <std::floating_point T>
+class Trainer<T>::State {
+ public:
+  State(Architecture architecture, WeightPrior prior, TrainingOptions options)
+      : options_(std::move(options)),
+        sweep_(checked(architecture, prior, options_), options_.rule, kernels()),
+        cavity_sweep_(architecture, options_.rule, kernels()) {
+    const std::size_t outputs = architecture.outputs();
+    posterior_.noise_variance = options_.noise.variance;
+    posterior_.noise_variance.resize(outputs, options_.noise.variance.front());
+    posterior_.architecture = std::move(architecture);
+    for (std::size_t k = 0; k < prior.mean.size(); ++k) {
+      prior_rho_.push_back(T(1 / prior.variance[k]));
+      prior_tau_.push_back(T(prior.mean[k] / prior.variance[k]));
+    }
+    posterior_.tau = prior_tau_;
+    posterior_.rho = prior_rho_;
+    ledger_.mode = options_.ledger;
+    cavity_tau_.resize(prior_tau_.size());
+    cavity_rho_.resize(prior_rho_.size());
+    start_tau_.resize(prior_tau_.size());
+    start_rho_.resize(prior_rho_.size());
+    noise_.resize(outputs);
+    misses_.resize(outputs);
+  }
+
+  std::size_t append(const Data& data) {
+    data.validate(inputs(), outputs());
+    require(options_.batch_size <= data.rows,
+            "batch_size is " + std::to_string(options_.batch_size) + ", but there are only " +
+                std::to_string(data.rows) + " rows");
+    const std::size_t first = batches_.size();
+    const std::size_t old_rows = rows();
+    for (const double value : data.inputs) inputs_.push_back(T(value));
+    for (const double value : data.targets) targets_.push_back(T(value));
+    for (std::size_t row = 0; row < data.rows; row += options_.batch_size) {
+      batches_.push_back({old_rows + row, std::min(options_.batch_size, data.rows - row), false});
+      if (ledger_.mode == LedgerMode::full) ledger_.messages.emplace_back();
+    }
+    return first;
+  }
+
+  FitResult fit() {
+    require(!batches_.empty(), "there is no data to fit: call append() first");
+    for (std::size_t b = 0; b < ledger_.messages.size(); ++b) {
+      ledger_.messages[b].tau.resize(prior_tau_.size());
+      ledger_.messages[b].rho.resize(prior_rho_.size());
+    }
+    FitResult result;
+    // So that an epoch allocates nothing.
+    result.train_nll.reserve(options_.max_epochs);
+    result.cavity_nll.reserve(options_.max_epochs);
+    for (auto& misses : misses_) misses.reserve(rows());
+    result.ledger_bytes = ledger_.bytes();
+    double best = std::numeric_limits<double>::infinity();
+    std::size_t best_epoch = 0;
+    for (std::size_t epoch = 1; epoch <= options_.max_epochs; ++epoch) {
+      const bool finished = run_epoch(epoch, result);
+      score_training(result);
+      result.epochs = epoch;
+      if (!finished) {
+        result.stopped = Stopped::interrupted;
+        break;
+      }
+      if (options_.noise.learn) learn_noise();
+      const double now = result.train_nll.back();
+      if (now < best) {
+        best = now;
+        best_epoch = epoch;
+      }
+      if (options_.tolerance > 0 && epoch > 1) {
+        const double last = result.train_nll[epoch - 2];
+        if (std::abs(now - last) / std::max(1e-8, std::abs(last)) < options_.tolerance) {
+          result.stopped = Stopped::tolerance;
+          break;
+        }
+      }
+      if (options_.patience > 0 && epoch - best_epoch >= options_.patience) {
+        result.stopped = Stopped::patience;
+        break;
+      }
+    }
+    result.noise_variance = posterior_.noise_variance;
+    result.certificate = certify();
+    return result;
+  }
+
+  void forget(std::size_t batch) {
+    require(ledger_.mode == LedgerMode::full,
+            "only the ledger mode full can forget: the others do not keep what a batch said");
+    require(batch < batches_.size(), "there is no batch " + std::to_string(batch) + ", only " +
+                                         std::to_string(batches_.size()));
+    const auto& message = ledger_.messages[batch];
+    for (std::size_t k = 0; k < message.tau.size(); ++k) {
+      posterior_.tau[k] -= message.tau[k];
+      posterior_.rho[k] -= message.rho[k];
+    }
+    const Batch gone = batches_[batch];
+    const auto erase_rows = [&](std::vector<T>& values, std::size_t width) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(gone.first * width);
+      values.erase(begin, begin + static_cast<std::ptrdiff_t>(gone.count * width));
+    };
+    erase_rows(inputs_, inputs());
+    erase_rows(targets_, outputs());
+    ledger_.messages.erase(ledger_.messages.begin() + static_cast<std::ptrdiff_t>(batch));
+    batches_.erase(batches_.begin() + static_cast<std::ptrdiff_t>(batch));
+    for (Batch& other : batches_) {
+      if (other.first > gone.first) other.first -= gone.count;
+    }
+  }
+
+  double ledger_error() const {
+    require(ledger_.mode == LedgerMode::full, "only the ledger mode full can be checked");
+    double worst = 0;
+    for (std::size_t k = 0; k < prior_rho_.size(); ++k) {
+      double tau = static_cast<double>(prior_tau_[k]);
+      double rho = static_cast<double>(prior_rho_[k]);
+      double size = std::abs(tau);
+      for (const auto& message : ledger_.messages) {
+        if (message.rho.empty()) continue;
+        tau += static_cast<double>(message.tau[k]);
+        rho += static_cast<double>(message.rho[k]);
+        size += std::abs(static_cast<double>(message.tau[k]));
+      }
+      worst = std::max({worst, std::abs(static_cast<double>(posterior_.rho[k]) / rho - 1),
+                        std::abs(static_cast<double>(posterior_.tau[k]) - tau) / (size + rho)});
+    }
+    return worst;
+  }
+
+  std::size_t expected_bytes() const {
+    return ledger_bytes(ledger_.mode, batches_.size(), prior_rho_.size(), sizeof(T));
+  }
+
+  const Posterior<T>& posterior() const { return posterior_; }
+  const Ledger<T>& ledger() const { return ledger_; }
+  std::size_t batches() const { return batches_.size(); }
+
+ private:
+  struct Batch {
+    std::size_t first, count;
+    bool visited;
+  };
+
+  static const Architecture& checked(const Architecture& architecture, const WeightPrior& prior,
+                                     const TrainingOptions& options) {
+    architecture.validate(options.rule);
+    prior.validate(architecture);
+    validate(options, architecture.outputs());
+    return architecture;
+  }
+
+  const kernels::LayerKernels<T>& kernels() const {
+    return options_.readable_kernel ? kernels::scalar<T>() : kernels::simd<T>();
+  }
+
+  std::size_t inputs() const { return posterior_.architecture.inputs(); }
+  std::size_t outputs() const { return posterior_.architecture.outputs(); }
+  std::size_t rows() const { return inputs_.size() / inputs(); }
+  std::span<const T> input(std::size_t row) const {
+    return std::span(inputs_).subspan(row * inputs(), inputs());
+  }
+  std::span<const T> target(std::size_t row) const {
+    return std::span(targets_).subspan(row * outputs(), outputs());
+  }
+
+  // False if the progress callback asked to stop.
+  bool run_epoch(std::size_t epoch, FitResult& result) {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      noise_[k] = T(posterior_.noise_variance[k]);
+      misses_[k].clear();
+    }
+    Score score;
+    bool go_on = true;
+    for (std::size_t b = 0; b < batches_.size() && go_on; ++b) {
+      const bool from_belief = epoch >= options_.belief_from_epoch && batches_[b].visited &&
+                               ledger_.mode != LedgerMode::none;
+      set_cavity(b);
+      if (from_belief) {
+        replace_from_belief(b, score);
+      } else {
+        replace_from_cavity(b, score);
+      }
+      batches_[b].visited = true;
+      assert(batch_is_sound(b));
+      go_on = !options_.progress || options_.progress({epoch, b + 1, batches_.size()});
+    }
+    result.cavity = score.finish();
+    result.cavity_nll.push_back(result.cavity.nll);
+    return go_on;
+  }
+
+  // The belief without the batch's old message.
+  void set_cavity(std::size_t b) {
+    cavity_tau_ = posterior_.tau;
+    cavity_rho_ = posterior_.rho;
+    if (!batches_[b].visited) return;
+    if (ledger_.mode == LedgerMode::full) {
+      const auto& old = ledger_.messages[b];
+      for (std::size_t k = 0; k < cavity_tau_.size(); ++k) {
+        cavity_tau_[k] -= old.tau[k];
+        cavity_rho_[k] -= old.rho[k];
+      }
+    } else if (ledger_.mode == LedgerMode::average) {
+      const T share = T(1) / T(batches_.size());
+      for (std::size_t k = 0; k < cavity_tau_.size(); ++k) {
+        cavity_tau_[k] -= share * (posterior_.tau[k] - prior_tau_[k]);
+        cavity_rho_[k] -= share * (posterior_.rho[k] - prior_rho_[k]);
+      }
+    }
+  }
+
+  void replace_from_cavity(std::size_t b, Score& score) {
+    sweep_.load(cavity_tau_, cavity_rho_);
+    // What the sweep starts from, to the bit: a message is a difference of two beliefs, and rounding
+    // must not make it negative.
+    sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
+      start_rho_[k] = 1 / variance;
+      start_tau_[k] = mean / variance;
+    });
+    const Batch batch = batches_[b];
+    for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
+      forward(sweep_, b, row);
+      score_example(sweep_, row, score);
+      take_messages(b, row);
+    }
+    sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
+      store(b, k, mean / variance - start_tau_[k], 1 / variance - start_rho_[k]);
+    });
+  }
+
+  // q <- q m_new / m_old, example by example; the old message leaves in equal shares.
+  void replace_from_belief(std::size_t b, Score& score) {
+    cavity_sweep_.load(cavity_tau_, cavity_rho_);
+    sweep_.load(posterior_.tau, posterior_.rho);
+    const Batch batch = batches_[b];
+    const T share = T(1) / T(batch.count);
+    for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
+      forward(cavity_sweep_, b, row);
+      score_example(cavity_sweep_, row, score);
+      forward(sweep_, b, row);
+      take_messages(b, row);
+      sweep_.each_weight([&](std::size_t k, T& mean, T& variance) {
+        const T rho = 1 / variance - share * (posterior_.rho[k] - cavity_rho_[k]);
+        const T tau = mean / variance - share * (posterior_.tau[k] - cavity_tau_[k]);
+        variance = 1 / rho;
+        mean = tau * variance;
+      });
+    }
+    sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
+      store(b, k, mean / variance - cavity_tau_[k], 1 / variance - cavity_rho_[k]);
+    });
+  }
+
+  void forward(detail::Sweep<T>& sweep, std::size_t b, std::size_t row) {
+    const auto broken = sweep.forward(input(row));
+    if (broken) throw NumericalBreakdown(*broken, b, row - batches_[b].first);
+  }
+
+  void take_messages(std::size_t b, std::size_t row) {
+    const auto nothing = [](std::size_t, const auto&) {};
+    const auto broken = sweep_.backward(target(row), noise_, nothing);
+    if (broken) throw NumericalBreakdown(*broken, b, row - batches_[b].first);
+  }
+
+  // The batch's new message for one weight.
+  void store(std::size_t b, std::size_t k, T tau, T rho) {
+    posterior_.tau[k] = cavity_tau_[k] + tau;
+    posterior_.rho[k] = cavity_rho_[k] + rho;
+    if (ledger_.mode != LedgerMode::full) return;
+    ledger_.messages[b].tau[k] = tau;
+    ledger_.messages[b].rho[k] = rho;
+  }
+
+  void score_example(const detail::Sweep<T>& sweep, std::size_t row, Score& score) {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      const auto mean = static_cast<double>(sweep.output_mean()[k]);
+      const auto variance = static_cast<double>(sweep.output_variance()[k]);
+      const auto y = static_cast<double>(target(row)[k]);
+      score.add(y, mean, variance + posterior_.noise_variance[k]);
+      misses_[k].push_back({(y - mean) * (y - mean), variance});
+    }
+  }
+
+  // The training log-likelihood under the belief as it is now (the paper's L_e).
+  void score_training(FitResult& result) {
+    sweep_.load(posterior_.tau, posterior_.rho);
+    const bool keep = options_.noise.learn && options_.noise.source == NoiseSource::training;
+    if (keep) {
+      for (auto& misses : misses_) misses.clear();
+    }
+    double sum = 0;
+    for (std::size_t b = 0, row = 0; row < rows(); ++row) {
+      if (row == batches_[b].first + batches_[b].count) ++b;
+      forward(sweep_, b, row);
+      for (std::size_t k = 0; k < outputs(); ++k) {
+        const auto mean = static_cast<double>(sweep_.output_mean()[k]);
+        const auto variance = static_cast<double>(sweep_.output_variance()[k]);
+        const double miss = static_cast<double>(target(row)[k]) - mean;
+        const double total = variance + posterior_.noise_variance[k];
+        sum += (std::log(total) + miss * miss / total) / 2 + 0.918938533204672741780;
+        if (keep) misses_[k].push_back({miss * miss, variance});
+      }
+    }
+    result.train_nll.push_back(sum / static_cast<double>(rows() * outputs()));
+  }
+
+  void learn_noise() {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      posterior_.noise_variance[k] = detail::most_likely_noise(misses_[k]);
+    }
+  }
+
+  Certificate certify() {
+    constexpr std::size_t most_messages = 1'000'000;
+    const std::size_t wanted = std::max<std::size_t>(1, most_messages / prior_rho_.size());
+    const std::size_t examples = std::min({rows(), wanted, std::size_t{200}});
+    detail::CertificateCollector<T> collector(posterior_.architecture.layers());
+    for (std::size_t n = 0; n < examples; ++n) {
+      const std::size_t row = n * rows() / examples;
+      sweep_.load(posterior_.tau, posterior_.rho);
+      (void)sweep_.forward(input(row));
+      (void)sweep_.backward(target(row), noise_,
+                            [&](std::size_t l, const auto& layer) { collector.observe(l, layer); });
+      collector.count_example();
+    }
+    return collector.finish(posterior_.architecture, posterior_.rho);
+  }
+
+  // Precisions positive, and no less than the prior's in the cavity, up to rounding.
+  bool batch_is_sound(std::size_t b) const {
+    const T slack = 64 * std::numeric_limits<T>::epsilon();
+    for (std::size_t k = 0; k < prior_rho_.size(); ++k) {
+      if (!(posterior_.rho[k] > 0) || !std::isfinite(posterior_.tau[k])) return false;
+      if (cavity_rho_[k] < prior_rho_[k] - slack * posterior_.rho[k]) return false;
+      if (ledger_.mode == LedgerMode::full &&
+          ledger_.messages[b].rho[k] < -slack * posterior_.rho[k]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  TrainingOptions options_;
+  Posterior<T> posterior_;
+  Ledger<T> ledger_;
+  std::vector<T> prior_tau_, prior_rho_;
+  std::vector<T> inputs_, targets_;
+  std::vector<Batch> batches_;
+  detail::Sweep<T> sweep_, cavity_sweep_;
+  std::vector<T> cavity_tau_, cavity_rho_, start_tau_, start_rho_, noise_;
+  std::vector<std::vector<detail::Miss>> misses_;  // by output
+};
+
+template <std::floating_point T>
+Trainer<T>::Trainer(Architecture architecture, WeightPrior prior, TrainingOptions options)
+    : state_(
+          std::make_unique<State>(std::move(architecture), std::move(prior), std::move(options))) {}
+template <std::floating_point T>
+Trainer<T>::~Trainer() = default;
+template <std::floating_point T>
+Trainer<T>::Trainer(Trainer&&) noexcept = default;
+template <std::floating_point T>
+Trainer<T>& Trainer<T>::operator=(Trainer&&) noexcept = default;
+
+template <std::floating_point T>
+std::size_t Trainer<T>::append(const Data& data) {
+  return state_->append(data);
+}
+template <std::floating_point T>
+FitResult Trainer<T>::fit() {
+  return state_->fit();
+}
+template <std::floating_point T>
+void Trainer<T>::forget(std::size_t batch) {
+  state_->forget(batch);
+}
+template <std::floating_point T>
+const Posterior<T>& Trainer<T>::posterior() const {
+  return state_->posterior();
+}
+template <std::floating_point T>
+const Ledger<T>& Trainer<T>::ledger() const {
+  return state_->ledger();
+}
+template <std::floating_point T>
+std::size_t Trainer<T>::batches() const {
+  return state_->batches();
+}
+template <std::floating_point T>
+std::size_t Trainer<T>::expected_ledger_bytes() const {
+  return state_->expected_bytes();
+}
+template <std::floating_point T>
+double Trainer<T>::ledger_error() const {
+  return state_->ledger_error();
+}
+
+template <std::floating_point T>
+Mixture<T> fit_mixture(const Architecture& architecture, std::span<const std::uint64_t> seeds,
+                       const Data& data, const TrainingOptions& options, std::size_t threads) {
+  require(!seeds.empty(), "a mixture needs at least one seed");
+  Mixture<T> mixture;
+  mixture.members.resize(seeds.size());
+  mixture.results.resize(seeds.size());
+  tbb::task_arena arena(detail::concurrency(threads));
+  arena.execute([&] {
+    tbb::parallel_for(std::size_t{0}, seeds.size(), [&](std::size_t m) {
+      Trainer<T> trainer(architecture, draw_prior(architecture, seeds[m]), options);
+      trainer.append(data);
+      mixture.results[m] = trainer.fit();
+      mixture.members[m] = trainer.posterior();
+    });
+  });
+  return mixture;
+}
+
+template class Trainer<float>;
+template class Trainer<double>;
+template Mixture<float> fit_mixture(const Architecture&, std::span<const std::uint64_t>,
+                                    const Data&, const TrainingOptions&, std::size_t);
+template Mixture<double> fit_mixture(const Architecture&, std::span<const std::uint64_t>,
+                                     const Data&, const TrainingOptions&, std::size_t);
+
+}  // namespace dma
