@@ -1,0 +1,178 @@
+#include "experiments/task.h"
+
+#include <dma/special/normal.h>
+#include <dma/special/random.h>
+
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+namespace dma::experiments {
+namespace {
+
+using Feature = std::function<double(double)>;
+
+Feature bump(double centre) {
+  return [centre](double x) { return std::exp(-(x - centre) * (x - centre)); };
+}
+
+// Features, each standardised to zero mean and unit variance over [-5, 5], and the constant 1.
+class FeatureMap {
+ public:
+  explicit FeatureMap(std::vector<Feature> features) : features_(std::move(features)) {
+    constexpr int points = 10001;
+    for (const Feature& feature : features_) {
+      double first = 0;
+      double second = 0;
+      for (int i = 0; i < points; ++i) {
+        const double value = feature(-5 + 10.0 * i / (points - 1));
+        first += value / points;
+        second += value * value / points;
+      }
+      mean_.push_back(first);
+      deviation_.push_back(std::sqrt(second - first * first));
+    }
+  }
+
+  void append(double x, std::vector<double>& row) const {
+    for (std::size_t k = 0; k < features_.size(); ++k) {
+      row.push_back((features_[k](x) - mean_[k]) / deviation_[k]);
+    }
+    row.push_back(1);
+  }
+
+ private:
+  std::vector<Feature> features_;
+  std::vector<double> mean_, deviation_;
+};
+
+const FeatureMap& small_features() {
+  static const FeatureMap map({[](double x) { return x; }, bump(-2), bump(-1), bump(0), bump(1),
+                               bump(2), [](double x) { return std::sin(x); }});
+  return map;
+}
+
+const FeatureMap& large_features() {
+  static const FeatureMap map({[](double x) { return x; }, bump(-1), bump(0), bump(1),
+                               [](double x) { return std::sin(x); }});
+  return map;
+}
+
+struct Range {
+  double low, high;
+};
+
+struct Setting {
+  Architecture data, model;
+  const FeatureMap& features;
+  double noise_deviation;
+  std::size_t rows;
+  Range train, left, right;
+};
+
+Rows evaluate_rows(const Setting& setting, const std::vector<double>& weights,
+                   std::vector<double> points) {
+  Rows rows;
+  rows.x = std::move(points);
+  std::vector<double> values;
+  for (const double x : rows.x) {
+    values.clear();
+    setting.features.append(x, values);
+    rows.features.insert(rows.features.end(), values.begin(), values.end());
+    evaluate(setting.data, weights, values);
+    rows.truth.insert(rows.truth.end(), values.begin(), values.end());
+  }
+  rows.targets = rows.truth;
+  return rows;
+}
+
+// count evenly spaced points on each side of the training range.
+std::vector<double> outside(const Setting& setting, int count) {
+  std::vector<double> points;
+  for (const Range range : {setting.left, setting.right}) {
+    for (int i = 0; i < count; ++i) {
+      points.push_back(range.low + (range.high - range.low) * (i + 0.5) / count);
+    }
+  }
+  return points;
+}
+
+// Means, weights, inputs and noise are all drawn from the task's seed.
+Task draw(const Setting& setting, std::uint64_t seed) {
+  const WeightPrior prior = draw_prior(setting.data, 2 * seed);
+  special::Random random(2 * seed + 1);
+  std::vector<double> weights;
+  for (std::size_t k = 0; k < prior.mean.size(); ++k) {
+    weights.push_back(prior.mean[k] + std::sqrt(prior.variance[k]) * random.normal());
+  }
+  std::vector<double> points;
+  for (std::size_t n = 0; n < setting.rows; ++n) {
+    points.push_back(random.uniform(setting.train.low, setting.train.high));
+  }
+  Task task{setting.model, setting.noise_deviation, evaluate_rows(setting, weights, points),
+            evaluate_rows(setting, weights, outside(setting, 30)),
+            evaluate_rows(setting, weights, outside(setting, 250))};
+  for (double& y : task.train.targets) y += setting.noise_deviation * random.normal();
+  return task;
+}
+
+Architecture small_network(std::size_t first, std::size_t second) {
+  return {.widths = {8, first, second, 1}, .slopes = {0.4, 0.8}};
+}
+
+}  // namespace
+
+Task regression_task(std::uint64_t seed) {
+  const Architecture network = small_network(6, 5);
+  return draw({network, network, small_features(), 0.2, 200, {-2.5, 1.5}, {-4, -2.5}, {1.5, 3}},
+              seed);
+}
+
+Task mismatch_task(std::uint64_t seed) {
+  return draw({small_network(12, 10),
+               small_network(6, 5),
+               small_features(),
+               0.2,
+               200,
+               {-5, 5},
+               {-6.5, -5},
+               {5, 6.5}},
+              seed);
+}
+
+Task large_task(std::uint64_t seed) {
+  const Architecture network{.widths = {6, 6, 12, 48, 24, 4}, .slopes = {0.5, 0.5, 0.8, 0.1}};
+  return draw({network, network, large_features(), 0.1, 1500, {-4, 4}, {-6, -4}, {4, 6}}, seed);
+}
+
+std::uint64_t prior_seed(std::uint64_t task_seed, std::size_t member) {
+  return 1'000'000 + 1000 * task_seed + member;
+}
+
+double mean_nll(const Prediction& prediction, const std::vector<double>& y) {
+  double sum = 0;
+  for (std::size_t n = 0; n < y.size(); ++n) {
+    const double variance = prediction.epistemic_variance[n] + prediction.noise_variance[n];
+    const double miss = y[n] - prediction.mean[n];
+    sum += (std::log(2 * std::numbers::pi * variance) + miss * miss / variance) / 2;
+  }
+  return sum / static_cast<double>(y.size());
+}
+
+double calibration_delta(const Prediction& prediction, const std::vector<double>& y) {
+  constexpr int levels = 19;
+  double sum = 0;
+  for (int k = 1; k <= levels; ++k) {
+    const double level = k / 20.0;
+    const double width = special::normal_quantile((1 + level) / 2);
+    double covered = 0;
+    for (std::size_t n = 0; n < y.size(); ++n) {
+      const double variance = prediction.epistemic_variance[n] + prediction.noise_variance[n];
+      covered += std::abs(y[n] - prediction.mean[n]) <= width * std::sqrt(variance);
+    }
+    sum += covered / static_cast<double>(y.size()) - level;
+  }
+  return sum / levels;
+}
+
+}  // namespace dma::experiments

@@ -1,0 +1,47 @@
+// experiments/task.h: the paper's one-dimensional tasks (App. E, F, G): data drawn from a network, and
+// how well a fit predicts beyond them.
+#pragma once
+
+#include <dma/network/architecture.h>
+#include <dma/network/posterior.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dma::experiments {
+
+// Rows of features (bias included), row-major, with the network's true outputs and noisy targets.
+struct Rows {
+  std::vector<double> x, features, truth, targets;
+
+  std::size_t size() const { return x.size(); }
+};
+
+struct Task {
+  Architecture model;
+  double noise_deviation = 0;
+  Rows train;
+  Rows extrapolation;  // for the NLL, noiseless: targets = truth
+  Rows calibration;    // many evenly spaced points outside the training range
+};
+
+// 8-6-5-1, N = 200 in [-2.5, 1.5], noise 0.2, outside [-4, -2.5] and [1.5, 3] (App. E).
+Task regression_task(std::uint64_t seed);
+// The data from 12-10, the model 6-5, N = 200 in [-5, 5], outside [-6.5, -5] and [5, 6.5] (App. F).
+Task mismatch_task(std::uint64_t seed);
+// 6-6-12-48-24-4, N = 1500 in [-4, 4], noise 0.1, outside [-6, -4] and [4, 6] (App. G).
+Task large_task(std::uint64_t seed);
+
+// The seed of the model's own prior means, which know nothing of the data's.
+std::uint64_t prior_seed(std::uint64_t task_seed, std::size_t member = 0);
+
+// Mean of -log N(y; mean, epistemic variance + noise) over rows and outputs.
+double mean_nll(const Prediction& prediction, const std::vector<double>& y);
+
+// Mean of (coverage - level) over the levels 0.05, 0.10, ..., 0.95 of central intervals.
+double calibration_delta(const Prediction& prediction, const std::vector<double>& y);
+
+}  // namespace dma::experiments
