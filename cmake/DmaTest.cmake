@@ -1,4 +1,5 @@
-# dma_test(<part>/<name>_test.cc): one executable and one ctest, called <part>/<name>.
+# dma_test(<part>/<name>_test.cc [LINK <library>...]): one executable and one ctest, called
+# <part>/<name>.
 #
 # A test is the whole executable. gtest_discover_tests would make a ctest of every case, but it runs
 # each executable during the build to list them and starts a process per case, both slow under a
@@ -15,6 +16,7 @@ find_package(Boost 1.74 REQUIRED)
 set(DMA_RC_PARAMS "seed=1" CACHE STRING "RapidCheck's parameters under ctest (RC_PARAMS)")
 
 function(dma_test source)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" LINK)
   string(REGEX REPLACE "_test\\.cc$" "" test "${source}")
   string(REPLACE "/" "_" target "${test}_test")
 
@@ -24,7 +26,7 @@ function(dma_test source)
     "${PROJECT_SOURCE_DIR}/src")   # a test may look inside the library
   target_link_libraries(${target} PRIVATE
     dma::dma dma_warnings GTest::gtest_main rapidcheck rapidcheck_gtest Eigen3::Eigen
-    Boost::headers)
+    Boost::headers ${arg_LINK})
   target_compile_definitions(${target} PRIVATE DMA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(TARGET dma_cli)
     target_compile_definitions(${target} PRIVATE DMA_COMMAND="$<TARGET_FILE:dma_cli>")

@@ -1,7 +1,108 @@
+// How tight the bound of Theorem dma-master is, one parameter at a time (App. C).
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <dma/special/quadrature.h>
+
 #include "validation/experiment.h"
+#include "validation/relu_bound.h"
 
 namespace dma::validation {
+namespace {
 
-nlohmann::json tightness() { return {{"settings", {}}, {"summary", {}}, {"rows", {}}}; }
+using nlohmann::json;
+
+constexpr double paper_max_ratio = 0.68;
+constexpr double incoming_mean = 1;
+
+struct Point {
+  double r = 2;
+  double slope = 0.3;
+  double width = 1;
+};
+
+struct Sweep {
+  std::string parameter;
+  double Point::*swept;
+  std::vector<double> values;
+};
+
+std::vector<Sweep> sweeps() {
+  return {{"r", &Point::r, special::even_breaks(0.5, 7, 26)},
+          {"slope", &Point::slope, special::even_breaks(0.05, 0.95, 18)},
+          {"incoming_width", &Point::width, special::even_breaks(0.25, 4, 15)}};
+}
+
+ReluSetting setting_at(const Point& at) {
+  return {at.slope, Gaussian<double>::from_moments(at.r, 1),
+          Gaussian<double>::from_moments(incoming_mean, at.width * at.width)};
+}
+
+bool decreases(const std::vector<double>& values) {
+  return std::is_sorted(values.begin(), values.end(), std::greater<>());
+}
+
+// Appends the sweep's rows and returns its headline figures.
+json run(const Sweep& sweep, json& rows) {
+  std::vector<double> actual;
+  std::vector<double> bound;
+  double max_ratio = 0;
+  for (const double value : sweep.values) {
+    Point at;
+    at.*sweep.swept = value;
+    const ReluSetting setting = setting_at(at);
+    const BoundCheck check = check_master_theorem(setting);
+    actual.push_back(check.marginal_kl);
+    bound.push_back(check.bound);
+    max_ratio = std::max(max_ratio, check.ratio());
+    json row = row_of(setting, check);
+    row["sweep"] = sweep.parameter;
+    rows.push_back(row);
+  }
+  const auto peak = std::max_element(actual.begin(), actual.end()) - actual.begin();
+  return {{"max_ratio", max_ratio},
+          {"bound_decreases", decreases(bound)},
+          {"marginal_kl_decreases", decreases(actual)},
+          {"marginal_kl_peaks_at", sweep.values[static_cast<std::size_t>(peak)]}};
+}
+
+}  // namespace
+
+json tightness() {
+  json rows = json::array();
+  json by_sweep;
+  double max_ratio = 0;
+  for (const Sweep& sweep : sweeps()) {
+    const json figures = run(sweep, rows);
+    max_ratio = std::max(max_ratio, figures["max_ratio"].get<double>());
+    by_sweep[sweep.parameter] = figures;
+  }
+  const Point wide{.width = 100};
+  rows.push_back({{"method", "direct"},
+                  {"metric", "max_ratio"},
+                  {"value", max_ratio},
+                  {"paper_value", paper_max_ratio}});
+  return {
+      {"settings",
+       {{"fixed", {{"r", 2}, {"slope", 0.3}, {"incoming_width", 1}}},
+        {"incoming_mean", incoming_mean},
+        {"y", "N(r, 1)"},
+        {"sweeps", "r 0.5 to 7, slope 0.05 to 0.95, incoming_width 0.25 to 4"},
+        {"quadrature", "Gauss-Legendre panels of order 20, split at the kink"}}},
+      {"summary",
+       {{"max_ratio", max_ratio},
+        {"paper_max_ratio", paper_max_ratio},
+        {"sweeps", by_sweep},
+        {"ratio_at_incoming_width_100", check_master_theorem(setting_at(wide)).ratio()},
+        {"remark",
+         "The largest ratio is that of the widest incoming message and says where the sweep "
+         "ends, not how tight the bound is: the paper does not state the range, 4 fits its "
+         "figure, and the ratio tends to 1 as the message widens. In the sweep over r the bound "
+         "is not quite monotone (it rises by 2% between r = 0.75 and 1.25) and the marginal "
+         "error peaks at r = 1.5, where the paper says 2 to 3."}}},
+      {"rows", rows}};
+}
 
 }  // namespace dma::validation
