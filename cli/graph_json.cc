@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <unordered_map>
@@ -22,15 +23,32 @@ constexpr int deepest = 32;
   throw BadInput(where + ": " + what);
 }
 
+// How far the file has been read, for errors in which the parser names no line.
+std::string before_byte(std::istream& in) {
+  return "before byte " + std::to_string(in.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in));
+}
+
 json parse(const std::string& path) {
   std::ifstream in(path);
-  if (!in) fail(path, "cannot be opened for reading");
-  const auto limit_depth = [&](int depth, json::parse_event_t, json&) {
-    if (depth > deepest) fail(path, "nested deeper than " + std::to_string(deepest) + " levels");
+  if (!in || std::filesystem::is_directory(path)) fail(path, "cannot be opened for reading");
+  // The parser keeps the last of two equal keys; here the second one is an error.
+  std::vector<std::set<std::string>> keys;
+  const auto inspect = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > deepest) {
+      fail(path, "nested deeper than " + std::to_string(deepest) + " levels, " + before_byte(in));
+    }
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key &&
+        !keys.back().insert(parsed.get<std::string>()).second) {
+      fail(path, "the key " + parsed.dump() + " stands twice in one object, " + before_byte(in));
+    }
     return true;
   };
   try {
-    return json::parse(in, limit_depth);
+    return json::parse(in, inspect);
+  } catch (const json::out_of_range&) {
+    fail(path, "not valid JSON: a number is too large, " + before_byte(in));
   } catch (const json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 5: ..." -> "parse error at ..."
     const std::string text = error.what();
@@ -49,6 +67,12 @@ struct Place {
     const auto found = object.find(key);
     if (found == object.end()) fail(where, std::string("has no \"") + key + "\"");
     return *found;
+  }
+
+  void only(const std::set<std::string>& known) const {
+    for (const auto& [key, value] : object.items()) {
+      if (!known.contains(key)) fail(where, "has an unknown key \"" + key + "\"");
+    }
   }
 };
 
@@ -95,9 +119,7 @@ F read_parameters(const Place& place, std::size_t edges) {
     }
   };
   std::apply([&](const auto&... parameter) { (read(parameter), ...); }, F::parameters);
-  for (const auto& [key, value] : place.object.items()) {
-    if (!known.contains(key)) fail(place.where, "has an unknown key \"" + key + "\"");
-  }
+  place.only(known);
   if constexpr (requires { factor.edges = edges; }) factor.edges = edges;
   return factor;
 }
@@ -170,6 +192,7 @@ std::vector<Step> read_steps(const Graph& graph, const json& list, const std::st
 Schedule read_schedule(const Graph& graph, const json& object, const std::string& path) {
   const Place place{object, path + ": \"schedule\""};
   if (!object.is_object()) fail(place.where, "must be an object with \"forward\" and \"backward\"");
+  place.only({"forward", "backward"});
   std::unordered_map<std::string, std::uint32_t> factors;
   for (std::uint32_t f = 0; f < graph.factor_count(); ++f) {
     if (!factors.emplace(graph.name(FactorId{f}), f).second) {
@@ -197,11 +220,8 @@ json improper_to_json(const Graph& graph, const ImproperMessage& message) {
 GraphFile read_graph(const std::string& path) {
   const json file = parse(path);
   if (!file.is_object()) fail(path, "the file must hold one object");
-  for (const auto& [key, value] : file.items()) {
-    static const std::set<std::string> known{"variables", "factors", "schedule", "about"};
-    if (!known.contains(key)) fail(path, "unknown key \"" + key + "\"");
-  }
   const Place place{file, path};
+  place.only({"variables", "factors", "schedule", "about"});
   const json& variables = place.required("variables");
   const json& factors = place.required("factors");
   if (!variables.is_array()) fail(path, "\"variables\" must be an array of names");

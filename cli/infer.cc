@@ -78,8 +78,9 @@ void print_table(const Graph& graph, const Beliefs& beliefs, const InferenceOpti
 void run(const Arguments& arguments) {
   const GraphFile file = read_graph(arguments.path);
   try {
-    const Schedule schedule =
-        file.schedule ? *file.schedule : file.graph.schedule(arguments.options);
+    // ADF has an order of its own, whatever the file's schedule is for.
+    const bool supplied = file.schedule && arguments.options.engine != Engine::adf;
+    const Schedule schedule = supplied ? *file.schedule : file.graph.schedule(arguments.options);
     if (arguments.print_schedule) {
       fmt::print("{}", file.graph.text(schedule));
       return;
@@ -91,9 +92,20 @@ void run(const Arguments& arguments) {
     } else {
       print_table(file.graph, beliefs, arguments.options);
     }
-  } catch (const std::runtime_error& error) {
+  } catch (const std::exception& error) {
     throw BadInput(arguments.path + ": " + error.what());
   }
+}
+
+// An option whose value is one of a few names.
+template <class Enum>
+void add_choice(CLI::App& command, const char* option, Enum& value,
+                const std::map<std::string, Enum>& names, const char* about) {
+  command
+      .add_option_function<std::string>(
+          option, [&value, names](const std::string& name) { value = names.at(name); }, about)
+      ->check(CLI::IsMember(names))
+      ->option_text("NAME");
 }
 
 }  // namespace
@@ -102,19 +114,14 @@ void add_infer(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("infer", "marginals of a factor graph given as JSON");
   command->add_option("graph", arguments->path, "the graph, see docs/graph-json.md")->required();
-  const std::map<std::string, Engine> engines{
-      {"direct", Engine::direct}, {"ep", Engine::ep}, {"vmp", Engine::vmp}, {"adf", Engine::adf}};
-  const std::map<std::string, Rule> rules{{"direct", Rule::direct}, {"linear", Rule::linear}};
-  const std::map<std::string, OnImproper> reactions{
-      {"pass", OnImproper::pass}, {"skip", OnImproper::skip}, {"stop", OnImproper::stop}};
-  command->add_option("--engine", arguments->options.engine, "direct (default), ep, vmp or adf")
-      ->transform(CLI::CheckedTransformer(engines))
-      ->option_text("NAME");
-  command
-      ->add_option("--rule", arguments->options.rule,
-                   "of engine direct: direct (default) or linear")
-      ->transform(CLI::CheckedTransformer(rules))
-      ->option_text("NAME");
+  InferenceOptions& options = arguments->options;
+  add_choice<Engine>(
+      *command, "--engine", options.engine,
+      {{"direct", Engine::direct}, {"ep", Engine::ep}, {"vmp", Engine::vmp}, {"adf", Engine::adf}},
+      "direct (default), ep, vmp or adf");
+  add_choice<Rule>(*command, "--rule", options.rule,
+                   {{"direct", Rule::direct}, {"linear", Rule::linear}},
+                   "of engine direct: direct (default) or linear");
   command
       ->add_option("--sweeps", arguments->options.sweeps,
                    "at most this many; 1, or 100 with a tolerance")
@@ -123,16 +130,16 @@ void add_infer(CLI::App& app) {
       ->add_option("--tolerance", arguments->options.tolerance,
                    "stop when no marginal moves by more, in its standard deviations")
       ->check(CLI::Range(0.0, 1.0));
-  command
-      ->add_option("--on-improper", arguments->options.on_improper,
-                   "messages of negative precision: pass (default), skip or stop")
-      ->transform(CLI::CheckedTransformer(reactions))
-      ->option_text("NAME");
+  add_choice<OnImproper>(
+      *command, "--on-improper", options.on_improper,
+      {{"pass", OnImproper::pass}, {"skip", OnImproper::skip}, {"stop", OnImproper::stop}},
+      "messages of negative precision: pass (default), skip or stop");
   command->add_flag("--schedule", arguments->print_schedule, "print the schedule and stop");
   command->add_flag("--json", arguments->json, "print one JSON object");
   command->footer("example: dma infer examples/product.json --engine ep --tolerance 1e-6");
   command->callback([command, arguments] {
-    if (arguments->options.tolerance > 0 && command->count("--sweeps") == 0) {
+    if (arguments->options.tolerance > 0 && command->count("--sweeps") == 0 &&
+        arguments->options.engine != Engine::adf) {
       arguments->options.sweeps = 100;
     }
     run(*arguments);

@@ -4,8 +4,25 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "commands.h"
+
+namespace {
+
+// CLI11 says no more than that a subcommand is required when the first word is not one.
+std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return error.what();
+  const std::string word = argv[1];
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == word) return error.what();
+    names += " " + command->get_name();
+  }
+  return "there is no command '" + word + "'; there are:" + names;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -19,7 +36,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    fmt::print(stderr, "dma: {}\nRun with --help for more information.\n", error.what());
+    fmt::print(stderr, "dma: {}\nRun with --help for more information.\n",
+               explain(app, error, argc, argv));
     return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "dma: {}\n", error.what());

@@ -14,8 +14,8 @@
 namespace dma::cli {
 namespace {
 
+using experiments::Experiment;
 using nlohmann::json;
-using validation::Experiment;
 
 struct Arguments {
   std::vector<std::string> names;
@@ -23,13 +23,20 @@ struct Arguments {
   bool json = false;
 };
 
-std::vector<const Experiment*> chosen(const std::vector<std::string>& names) {
-  std::vector<const Experiment*> result;
-  for (const Experiment& experiment : validation::experiments()) {
-    const bool named = std::find(names.begin(), names.end(), experiment.name) != names.end();
-    const bool all = std::find(names.begin(), names.end(), "all") != names.end();
-    if (named || all) result.push_back(&experiment);
+std::vector<Experiment> all_experiments() {
+  std::vector<Experiment> all;
+  for (const auto list : {validation::experiments(), experiments::network_experiments()}) {
+    all.insert(all.end(), list.begin(), list.end());
   }
+  return all;
+}
+
+std::vector<Experiment> chosen(const std::vector<std::string>& names) {
+  const auto named = [&](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::vector<Experiment> result = all_experiments();
+  std::erase_if(result, [&](const Experiment& one) { return !named("all") && !named(one.name); });
   return result;
 }
 
@@ -49,16 +56,16 @@ void run(const Arguments& arguments) {
   std::filesystem::create_directories(arguments.out, error);
   if (error) throw BadInput(arguments.out.string() + ": cannot be created: " + error.message());
   json report = json::object();
-  for (const Experiment* experiment : chosen(arguments.names)) {
+  for (const Experiment& experiment : chosen(arguments.names)) {
     const auto start = std::chrono::steady_clock::now();
-    json result = experiment->run();
+    json result = experiment.run();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    result["experiment"] = experiment->name;
-    const auto path = arguments.out / (std::string(experiment->name) + ".json");
+    result["experiment"] = experiment.name;
+    const auto path = arguments.out / (std::string(experiment.name) + ".json");
     write(path, result);
-    fmt::print(stderr, "{:<15} {:6.1f} s  {}\n", experiment->name, seconds.count(), path.string());
-    if (!arguments.json) fmt::print("{}: {}\n", experiment->name, result["summary"].dump());
-    report[std::string(experiment->name)] = std::move(result["summary"]);
+    fmt::print(stderr, "{:<15} {:6.1f} s  {}\n", experiment.name, seconds.count(), path.string());
+    if (!arguments.json) fmt::print("{}: {}\n", experiment.name, result["summary"].dump());
+    report[std::string(experiment.name)] = std::move(result["summary"]);
   }
   if (arguments.json) fmt::print("{}\n", report.dump());
 }
@@ -67,10 +74,10 @@ void run(const Arguments& arguments) {
 
 void add_reproduce(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("reproduce", "check the paper's claims about messages");
+  CLI::App* command = app.add_subcommand("reproduce", "measure what the paper claims");
   std::vector<std::string> known{"all"};
   std::string footer = "experiments:\n";
-  for (const Experiment& experiment : validation::experiments()) {
+  for (const Experiment& experiment : all_experiments()) {
     known.emplace_back(experiment.name);
     footer += fmt::format("  {:<15} {}\n", experiment.name, experiment.about);
   }

@@ -122,6 +122,12 @@ Architecture small_network(std::size_t first, std::size_t second) {
 
 }  // namespace
 
+std::vector<double> regression_features(double x) {
+  std::vector<double> row;
+  small_features().append(x, row);
+  return row;
+}
+
 Task regression_task(std::uint64_t seed) {
   const Architecture network = small_network(6, 5);
   return draw({network, network, small_features(), 0.2, 200, {-2.5, 1.5}, {-4, -2.5}, {1.5, 3}},

@@ -35,6 +35,9 @@ Task mismatch_task(std::uint64_t seed);
 // 6-6-12-48-24-4, N = 1500 in [-4, 4], noise 0.1, outside [-6, -4] and [4, 6] (App. G).
 Task large_task(std::uint64_t seed);
 
+// The seven features of App. E, standardised over [-5, 5], and the constant 1.
+std::vector<double> regression_features(double x);
+
 // The seed of the model's own prior means, which know nothing of the data's.
 std::uint64_t prior_seed(std::uint64_t task_seed, std::size_t member = 0);
 

@@ -93,11 +93,17 @@ std::vector<Run> runs_of(const Schedule& schedule, std::span<const std::uint16_t
   return runs;
 }
 
-// How far the marginals moved, each in units of its new standard deviation: the largest.
+// How far the marginals moved, each in units of its new standard deviation (a point mass: of its
+// size, or 1): the largest.
 double movement(const Marginals& before, const Marginals& after) {
   double largest = 0;
   for (std::size_t v = 0; v < after.size(); ++v) {
     if (before[v] == after[v]) continue;
+    if (before[v].is_point() && after[v].is_point()) {
+      const double size = std::max(1.0, std::abs(after[v].mean()));
+      largest = std::max(largest, std::abs(after[v].mean() - before[v].mean()) / size);
+      continue;
+    }
     if (!before[v].is_proper() || !after[v].is_proper())
       return std::numeric_limits<double>::infinity();
     const double moved = std::max(std::abs(after[v].mean() - before[v].mean()),
@@ -168,6 +174,9 @@ std::vector<Gaussian<double>> Graph::marginals(const detail::SweepState& state) 
 
 Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule) const {
   if (options.sweeps == 0) throw GraphError("inference needs at least one sweep");
+  if (options.engine == Engine::adf && (options.sweeps > 1 || !schedule.backward.empty())) {
+    throw GraphError("ADF visits every factor once: one sweep, and nothing backward");
+  }
   for (const Step step : schedule.forward) check_step(options, step);
   for (const Step step : schedule.backward) check_step(options, step);
 
@@ -184,7 +193,7 @@ Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule) 
   for (state.sweep = 1; state.sweep <= options.sweeps && !state.stopped; ++state.sweep) {
     try {
       sweep_once();
-    } catch (const std::domain_error& error) {
+    } catch (const std::logic_error& error) {  // a factor refused its messages
       throw GraphError(place(state.current) + error.what());
     }
     result.sweeps = state.sweep;

@@ -142,17 +142,17 @@ void evaluate(const Architecture& architecture, std::span<const double> weights,
   }
 }
 
-#define DMA_INSTANTIATE(T)                                                                         \
-  template Prediction predict(const Posterior<T>&, std::span<const double>, std::size_t,           \
-                              std::size_t);                                                        \
-  template Prediction predict(std::span<const Posterior<T>>, std::span<const double>, std::size_t, \
-                              std::size_t);                                                        \
-  template std::vector<double> sample_functions(const Posterior<T>&, std::span<const double>,      \
-                                                std::size_t, std::size_t, std::uint64_t);
-
-DMA_INSTANTIATE(float)
-DMA_INSTANTIATE(double)
-
-#undef DMA_INSTANTIATE
+template Prediction predict(const Posterior<float>&, std::span<const double>, std::size_t,
+                            std::size_t);
+template Prediction predict(std::span<const Posterior<float>>, std::span<const double>, std::size_t,
+                            std::size_t);
+template std::vector<double> sample_functions(const Posterior<float>&, std::span<const double>,
+                                              std::size_t, std::size_t, std::uint64_t);
+template Prediction predict(const Posterior<double>&, std::span<const double>, std::size_t,
+                            std::size_t);
+template Prediction predict(std::span<const Posterior<double>>, std::span<const double>,
+                            std::size_t, std::size_t);
+template std::vector<double> sample_functions(const Posterior<double>&, std::span<const double>,
+                                              std::size_t, std::size_t, std::uint64_t);
 
 }  // namespace dma

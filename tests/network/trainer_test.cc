@@ -245,7 +245,7 @@ TEST(CavityScore, AgreesWithAHeldOutSet) {
 
 TEST(Stopping, EachCriterion) {
   const Table table = wave(100, 0.3, 8);
-  const auto fit = [&](TrainingOptions options) {
+  const auto fit = [&](const TrainingOptions& options) {
     Trainer<double> trainer(small(), draw_prior(small(), 1), options);
     trainer.append(table.data());
     return trainer.fit();
@@ -386,7 +386,7 @@ void expect_refusal(const Call& call, const std::string& part) {
 }
 
 TEST(BadInput, NamesTheArgumentAndTheValue) {
-  const auto make = [](Architecture network, TrainingOptions options = {}) {
+  const auto make = [](const Architecture& network, const TrainingOptions& options = {}) {
     const auto prior = draw_prior({.widths = {3, 10, 1}, .bias = {true}}, 1);
     return Trainer<double>(network, prior, options);
   };
@@ -460,7 +460,7 @@ TEST(BadInput, NamesTheArgumentAndTheValue) {
 TEST(BadInput, ABreakdownNamesThePlaceAndKeepsThePosterior) {
   // Inputs whose squares overflow: nothing sensible can come out, and nothing may be kept of it.
   Table table = wave(40, 0.3, 1);
-  table.inputs[3 * 25] = 1e200;
+  table.inputs[75] = 1e200;  // row 25
   Trainer<double> trainer(small(), draw_prior(small(), 1), epochs(3));
   trainer.append(table.data());
   try {

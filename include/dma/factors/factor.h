@@ -91,10 +91,12 @@ struct NoProjection : std::domain_error {
 };
 
 // The Gaussian with these moments; uniform where they overflow, since a spread beyond the largest
-// number says nothing that a Gaussian could hold.
+// number says nothing that a Gaussian could hold. A negative variance can only come from a negative
+// precision that EP passed on; it is carried along, and the engine records it.
 template <std::floating_point T>
 Gaussian<T> message_from_moments(T mean, T variance) {
   if (!std::isfinite(mean) || !std::isfinite(variance)) return Gaussian<T>::uniform();
+  if (variance < 0) return {mean / variance, 1 / variance};
   return Gaussian<T>::from_moments(mean, variance);
 }
 

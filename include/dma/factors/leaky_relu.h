@@ -125,6 +125,7 @@ struct LeakyRelu {
     const Gaussian<double> y = in[0];
     const Gaussian<double> x = in[1];
     if (x.is_point() || y.is_point()) return in[edge] * message(edge, in, Rule::direct);
+    if (y.is_uniform() && x.is_proper()) return edge == 0 ? to_y(x) : x;
     const Half right = half(x.tau + y.tau, x.rho + y.rho);
     const Half left = half(-(x.tau + slope * y.tau), x.rho + slope * slope * y.rho);
     const double stretch = edge == 0 ? -slope : -1.0;

@@ -1,0 +1,272 @@
+// The dma command as a user runs it: what it prints, where, and its exit status.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace {
+
+using nlohmann::json;
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+
+// A folder of this process that is removed at the end.
+class Scratch {
+ public:
+  Scratch() { std::filesystem::create_directories(folder_); }
+  ~Scratch() { std::filesystem::remove_all(folder_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("dma_infer_test_" + std::to_string(getpid()));
+};
+
+std::string content(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string quoted(const std::string& text) { return "'" + text + "'"; }
+
+Outcome run(const std::string& arguments) {
+  const Scratch scratch;
+  // Under a sanitizer the search for leaks at exit takes seconds per process.
+  const std::string command = "ASAN_OPTIONS=detect_leaks=0 " + quoted(DMA_COMMAND) + " " +
+                              arguments + " >" + quoted(scratch.path("out")) + " 2>" +
+                              quoted(scratch.path("err"));
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(scratch.path("out")),
+          content(scratch.path("err"))};
+}
+
+std::string example(const std::string& name) {
+  return quoted(std::string(DMA_SOURCE_DIR) + "/examples/" + name);
+}
+
+Outcome infer_text(const std::string& text, const std::string& arguments = "--json") {
+  const Scratch scratch;
+  std::ofstream(scratch.path("graph.json")) << text;
+  return run("infer " + quoted(scratch.path("graph.json")) + " " + arguments);
+}
+
+// The run must fail with status 1, print nothing on stdout, and name the file and the place.
+void expect_refusal(const Outcome& outcome, const std::string& place) {
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("graph.json: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(place), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+}
+
+json product_graph() {
+  return json::parse(R"({
+    "variables": ["x", "y", "z"],
+    "factors": [{"factor": "prior", "edges": ["x"], "mean": 3, "variance": 1},
+                {"factor": "prior", "edges": ["y"], "mean": 4, "variance": 1},
+                {"factor": "product", "edges": ["z", "x", "y"]},
+                {"factor": "observation", "edges": ["z"], "value": 10, "variance": 5}]})");
+}
+
+// The product graph with `from` replaced by `to` in its text.
+std::string product_text(const std::string& from, const std::string& to) {
+  std::string text = product_graph().dump();
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " is not in " << text;
+  return text.replace(at, from.size(), to);
+}
+
+template <class Change>
+Outcome infer_changed(const Change& change) {
+  json graph = product_graph();
+  change(graph);
+  return infer_text(graph.dump());
+}
+
+TEST(Infer, EveryExampleGivesOneJsonObject) {
+  std::size_t examples = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(DMA_SOURCE_DIR) + "/examples")) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path());
+    const auto outcome = run("infer " + quoted(entry.path().string()) + " --json");
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.err, "");
+    const json result = json::parse(outcome.out);  // one value and nothing after it
+    ASSERT_TRUE(result.is_object());
+    EXPECT_EQ(outcome.out, result.dump() + "\n");
+    EXPECT_FALSE(result["marginals"].empty());
+    for (const auto& [name, marginal] : result["marginals"].items()) {
+      EXPECT_GE(marginal["variance"].get<double>(), 0) << name;
+    }
+    ++examples;
+  }
+  EXPECT_GE(examples, 4U);
+}
+
+TEST(Infer, TrueSkill) {
+  const auto outcome = run("infer " + example("trueskill.json") + " --engine ep --json");
+  ASSERT_EQ(outcome.status, 0);
+  const auto marginals = json::parse(outcome.out)["marginals"];
+  const auto deviation = [&](const char* name) {
+    return std::sqrt(marginals[name]["variance"].get<double>());
+  };
+  EXPECT_NEAR(marginals["winner skill"]["mean"].get<double>(), 29.396, 5e-4);
+  EXPECT_NEAR(deviation("winner skill"), 7.171, 5e-4);
+  EXPECT_NEAR(marginals["loser skill"]["mean"].get<double>(), 20.604, 5e-4);
+  EXPECT_NEAR(deviation("loser skill"), 7.171, 5e-4);
+}
+
+TEST(Infer, EveryEngine) {
+  for (const std::string engine : {"direct", "ep", "vmp", "adf"}) {
+    SCOPED_TRACE(engine);
+    const auto outcome = run("infer " + example("product.json") + " --json --engine " + engine);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const json result = json::parse(outcome.out);
+    EXPECT_EQ(result["engine"], engine);
+    const double variance = result["marginals"]["x"]["variance"].get<double>();
+    EXPECT_EQ(variance == 0, engine == "vmp");
+    EXPECT_EQ(variance == 1, engine == "adf");
+  }
+  for (const std::string rule : {"direct", "linear"}) {
+    const auto outcome = run("infer " + example("product.json") + " --json --rule " + rule);
+    EXPECT_EQ(json::parse(outcome.out)["rule"], rule);
+  }
+}
+
+TEST(Infer, TableForPeople) {
+  const auto outcome = run("infer " + example("product.json"));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out.rfind("variable", 0), 0U) << outcome.out;
+  EXPECT_NE(outcome.out.find("3 variables, 4 factors; engine direct"), std::string::npos);
+}
+
+TEST(Infer, Schedule) {
+  const auto outcome = run("infer " + example("product.json") + " --schedule");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out,
+            "forward  prior#0 -> x\n"
+            "forward  prior#1 -> y\n"
+            "forward  observation#3 -> z\n"
+            "forward  product#2 -> z\n"
+            "backward product#2 -> x\n"
+            "backward product#2 -> y\n");
+}
+
+TEST(Infer, MissingFile) {
+  const auto outcome = run("infer no-such-graph.json");
+  expect_refusal(outcome, "no-such-graph.json: cannot be opened");
+}
+
+TEST(Infer, FolderInPlaceOfAFile) {
+  const auto outcome = run("infer " + quoted(DMA_SOURCE_DIR));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("cannot be opened"), std::string::npos) << outcome.err;
+}
+
+TEST(Infer, BrokenJson) {
+  const std::string text = product_graph().dump();
+  expect_refusal(infer_text(text.substr(0, text.size() / 2)), "parse error at line 1, column");
+  expect_refusal(infer_text(""), "parse error at line 1, column 1");
+  expect_refusal(infer_text(text + "{}"), "parse error at line 1, column");
+  expect_refusal(infer_text("[]"), "must hold one object");
+}
+
+TEST(Infer, DeepNesting) {
+  expect_refusal(infer_text(std::string(100, '[') + std::string(100, ']')),
+                 "nested deeper than 32 levels, before byte");
+}
+
+TEST(Infer, NotANumber) {
+  const std::string mean = "\"mean\":3";
+  expect_refusal(infer_text(product_text(mean, "\"mean\":NaN")), "parse error at line 1, column");
+  expect_refusal(infer_text(product_text(mean, "\"mean\":1e999")), "too large, before byte");
+  expect_refusal(infer_text(product_text(mean, "\"mean\":\"3\"")),
+                 "\"factors\"[0]: \"mean\": must be a number, got \"3\"");
+  expect_refusal(infer_text(product_text("\"variance\":5", "\"variance\":-5")),
+                 "\"factors\"[3]: factor 3 (observation)");
+}
+
+TEST(Infer, WrongGraphs) {
+  expect_refusal(infer_changed([](json& g) { g["factors"][2]["edges"][2] = "w"; }),
+                 "\"factors\"[2]: there is no variable called 'w'");
+  expect_refusal(infer_changed([](json& g) { g["factors"][2]["factor"] = "produkt"; }),
+                 "\"factors\"[2]: there is no factor \"produkt\"; there are prior, ");
+  expect_refusal(infer_changed([](json& g) { g["factors"][2]["edges"].erase(2); }),
+                 "\"factors\"[2]: factor 2 (product) needs 3 variables, got 2");
+  expect_refusal(infer_changed([](json& g) { g["variables"].push_back("x"); }),
+                 "\"variables\"[3]: there is already a variable called 'x'");
+  expect_refusal(infer_changed([](json& g) { g["factors"][2]["edges"][2] = "x"; }),
+                 "\"factors\"[2]: factor 2 (product): variable 'x' is on two of its edges");
+  expect_refusal(infer_changed([](json& g) { g["variables"].push_back("lonely"); }),
+                 "variable 'lonely' has no proper message");
+  expect_refusal(infer_changed([](json& g) { g["factors"][0].erase("mean"); }),
+                 "\"factors\"[0]: has no \"mean\"");
+}
+
+TEST(Infer, UnknownKeys) {
+  expect_refusal(infer_changed([](json& g) { g["factors"][0]["sigma"] = 1; }),
+                 "\"factors\"[0]: has an unknown key \"sigma\"");
+  expect_refusal(infer_changed([](json& g) { g["extra"] = 1; }), "unknown key \"extra\"");
+}
+
+TEST(Infer, WrongSchedules) {
+  const auto with_step = [](const json& step) {
+    return infer_changed([&](json& g) {
+      g["schedule"] = {{"forward", json::array({step})}, {"backward", json::array()}};
+    });
+  };
+  expect_refusal(with_step({"product#2", "q"}),
+                 "\"schedule\": \"forward\"[0]: factor \"product#2\" has no edge to variable 'q'");
+  expect_refusal(with_step({"nothing", "x"}),
+                 "\"schedule\": \"forward\"[0]: there is no factor called \"nothing\"");
+  expect_refusal(with_step(json::array({"prior#0"})),
+                 "\"schedule\": \"forward\"[0]: must be a [factor, variable] pair");
+  expect_refusal(infer_changed([](json& g) {
+                   g["schedule"] = {{"forward", json::array()},
+                                    {"backward", json::array()},
+                                    {"sideways", json::array()}};
+                 }),
+                 "\"schedule\": has an unknown key \"sideways\"");
+}
+
+TEST(Command, WrongUseIsStatusTwo) {
+  const auto expect_misuse = [](const std::string& arguments, const std::string& part) {
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  };
+  expect_misuse("infer " + example("product.json") + " --wrong", "--wrong");
+  expect_misuse("infer " + example("product.json") + " --engine gibbs",
+                "--engine: gibbs not in {adf,direct,ep,vmp}");
+  expect_misuse("infer " + example("product.json") + " --sweeps 0", "--sweeps");
+  expect_misuse("infer", "graph is required");
+  expect_misuse("infre", "there is no command 'infre'; there are: infer");
+  expect_misuse("", "subcommand is required");
+}
+
+TEST(Command, HelpAndVersionAreStatusZero) {
+  for (const std::string arguments : {"--help", "--version", "infer --help"}) {
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 0) << arguments;
+    EXPECT_NE(outcome.out, "");
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
+}  // namespace
