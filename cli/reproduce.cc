@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -51,6 +52,22 @@ void write(const std::filesystem::path& path, const json& content) {
   std::filesystem::rename(partial, path);
 }
 
+// The figures of a summary, one per line; lists are left to the file.
+void print_figures(const json& figures, int indent) {
+  for (const auto& [key, value] : figures.items()) {
+    if (value.is_object()) {
+      fmt::print("{:{}}{}\n", "", indent, key);
+      print_figures(value, indent + 2);
+    } else if (value.is_number_float()) {
+      fmt::print("{:{}}{}  {:.4g}\n", "", indent, key, value.get<double>());
+    } else if (value.is_string()) {
+      fmt::print("{:{}}{}  {}\n", "", indent, key, value.get<std::string>());
+    } else if (!value.is_array()) {
+      fmt::print("{:{}}{}  {}\n", "", indent, key, value.dump());
+    }
+  }
+}
+
 void run(const Arguments& arguments) {
   std::error_code error;
   std::filesystem::create_directories(arguments.out, error);
@@ -64,7 +81,11 @@ void run(const Arguments& arguments) {
     const auto path = arguments.out / (std::string(experiment.name) + ".json");
     write(path, result);
     fmt::print(stderr, "{:<15} {:6.1f} s  {}\n", experiment.name, seconds.count(), path.string());
-    if (!arguments.json) fmt::print("{}: {}\n", experiment.name, result["summary"].dump());
+    if (!arguments.json) {
+      fmt::print("{}\n", experiment.name);
+      print_figures(result["summary"], 2);
+      std::fflush(stdout);
+    }
     report[std::string(experiment.name)] = std::move(result["summary"]);
   }
   if (arguments.json) fmt::print("{}\n", report.dump());
