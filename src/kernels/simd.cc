@@ -101,18 +101,14 @@ bool backward_linear(const DenseLayer<T>& layer, const LayerInput<T>& input,
   return hn::GetLane(hn::MinOfLanes(d, smallest)) > T(0);
 }
 
-// q^3 m^2, q^2 m and 1 - q of an input N(m, v), q = m^2 / (m^2 + v); all zero if m = v = 0.
+// 1 / (m^2 + v), or 1 where m = v = 0 (padding): q = m^2 / (m^2 + v) is then 0, as it should be.
+// Vectors are returned, never passed by reference: GCC 12 cannot compile address-taken SVE vectors
+// under the address sanitizer.
 template <class D, class V>
-void split_signal(D d, V mean, V variance, V& rho, V& tau, V& noise) {
+V inverse_energy(D d, V mean, V variance) {
   const auto one = hn::Set(d, hn::TFromD<D>(1));
-  const auto square = hn::Mul(mean, mean);
-  const auto energy = hn::Add(square, variance);
-  const auto some = hn::Gt(energy, hn::Zero(d));
-  const auto inverse = hn::Div(one, hn::IfThenElse(some, energy, one));
-  const auto q = hn::Mul(square, inverse);
-  noise = hn::Mul(variance, inverse);
-  tau = hn::Mul(hn::Mul(q, q), mean);
-  rho = hn::Mul(hn::Mul(tau, q), mean);
+  const auto energy = hn::MulAdd(mean, mean, variance);
+  return hn::Div(one, hn::IfThenElse(hn::Gt(energy, hn::Zero(d)), energy, one));
 }
 
 template <class T>
@@ -125,14 +121,14 @@ bool backward_direct(const DenseLayer<T>& layer, const LayerInput<T>& input,
   const auto zero = hn::Zero(d);
   auto smallest = one;
   for (std::size_t j = 0; j < layer.stride; j += step) {
-    auto rho = zero;
-    auto tau = zero;
-    auto noise = zero;
-    split_signal(d, hn::LoadU(d, input.mean + j), hn::LoadU(d, input.variance + j), rho, tau,
-                 noise);
-    hn::StoreU(rho, d, scratch.rows[0] + j);
+    const auto a = hn::LoadU(d, input.mean + j);
+    const auto va = hn::LoadU(d, input.variance + j);
+    const auto inverse = inverse_energy(d, a, va);
+    const auto q = hn::Mul(hn::Mul(a, a), inverse);
+    const auto tau = hn::Mul(hn::Mul(q, q), a);
+    hn::StoreU(hn::Mul(hn::Mul(tau, q), a), d, scratch.rows[0] + j);
     hn::StoreU(tau, d, scratch.rows[1] + j);
-    hn::StoreU(noise, d, scratch.rows[2] + j);
+    hn::StoreU(hn::Mul(va, inverse), d, scratch.rows[2] + j);
   }
   for (std::size_t i = 0; i < layer.outputs; ++i) {
     if (std::isinf(units.back_variance[i])) continue;
@@ -150,10 +146,11 @@ bool backward_direct(const DenseLayer<T>& layer, const LayerInput<T>& input,
       const auto cavity_variance = hn::Sub(s, own);
       const auto square = hn::Mul(cavity_mean, cavity_mean);
       if (to_input.tau != nullptr) {
-        auto signal_rho = zero;
-        auto signal_tau = zero;
-        auto noise = zero;
-        split_signal(d, w, v, signal_rho, signal_tau, noise);
+        const auto inverse_w = inverse_energy(d, w, v);
+        const auto q = hn::Mul(hn::Mul(w, w), inverse_w);
+        const auto noise = hn::Mul(v, inverse_w);
+        const auto signal_tau = hn::Mul(hn::Mul(q, q), w);
+        const auto signal_rho = hn::Mul(hn::Mul(signal_tau, q), w);
         const auto inverse = hn::Div(one, hn::MulAdd(square, noise, cavity_variance));
         const auto rho = hn::LoadU(d, to_input.rho + j);
         const auto tau = hn::LoadU(d, to_input.tau + j);
