@@ -276,13 +276,14 @@ json to_json(const Graph& graph, const Beliefs& beliefs, const InferenceOptions&
   json improper_marginals = json::array();
   for (const auto v : beliefs.improper_marginals)
     improper_marginals.push_back(graph.name(Variable{v}));
+  const bool watched = options.tolerance > 0;
   return {{"engine", name_of(options.engine)},
           {"rule", name_of(options.rule)},
           {"marginals", std::move(marginals)},
           {"messages", std::move(messages)},
           {"sweeps", beliefs.sweeps},
-          {"converged", beliefs.converged},
-          {"last_change", finite(beliefs.last_change)},
+          {"converged", watched ? json(beliefs.converged) : json(nullptr)},
+          {"last_change", watched ? finite(beliefs.last_change) : json(nullptr)},
           {"messages_sent", beliefs.messages_sent},
           {"improper_messages", std::move(improper)},
           {"failed_messages", std::move(failed)},

@@ -224,6 +224,25 @@ TEST(Infer, UnknownKeys) {
   expect_refusal(infer_changed([](json& g) { g["extra"] = 1; }), "unknown key \"extra\"");
 }
 
+TEST(Infer, EqualKeys) {
+  expect_refusal(infer_text(product_text("\"mean\":3", "\"mean\":3,\"mean\":4")),
+                 "the key \"mean\" stands twice in one object, before byte");
+}
+
+TEST(Infer, ConvergenceIsKnownOnlyWhereItWasWatched) {
+  const auto text = product_graph().dump();
+  EXPECT_TRUE(json::parse(infer_text(text).out)["converged"].is_null());
+  const auto watched = json::parse(infer_text(text, "--json --tolerance 1e-9").out);
+  EXPECT_EQ(watched["converged"], true);
+  EXPECT_EQ(watched["sweeps"], 2);
+}
+
+TEST(Infer, AdfVisitsEveryFactorOnce) {
+  expect_refusal(infer_text(product_graph().dump(), "--json --engine adf --sweeps 2"),
+                 "ADF visits every factor once");
+  EXPECT_EQ(run("infer " + example("network.json") + " --engine adf --tolerance 1e-6").status, 0);
+}
+
 TEST(Infer, WrongSchedules) {
   const auto with_step = [](const json& step) {
     return infer_changed([&](json& g) {

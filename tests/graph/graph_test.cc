@@ -121,6 +121,50 @@ TEST(Engines, EpProducesAndRecordsNegativePrecision) {
   }
 }
 
+// A negative precision passes through linear factors as Gaussian algebra has it, and is recorded there
+// too; nothing ends the run.
+TEST(Engines, EpCarriesNegativePrecisionsThroughLinearFactors) {
+  const ProductGraph wide(0, 1, 0, 1, 3, 0.5);
+  Graph graph = wide.graph;
+  const auto shifted = graph.variable("shifted");
+  graph.add(WeightedSum{{2}, 1, 0.1}, shifted, wide.x);
+  graph.add(Observation{0.5, 40}, shifted);
+  const auto beliefs = graph.infer({.engine = Engine::ep, .sweeps = 4});
+  EXPECT_FALSE(beliefs.improper.empty());
+  EXPECT_TRUE(beliefs.failed.empty());
+  for (const auto& message : beliefs.improper) EXPECT_LT(message.rho, 0);
+}
+
+// A ReLU whose output nobody has seen says nothing about its input: exactly nothing.
+TEST(Engines, EpIsSilentWhereNothingWasSeen) {
+  Graph graph;
+  const auto x = graph.variable("x");
+  const auto y = graph.variable("y");
+  graph.add(Prior{0.3, 0.7}, x);
+  const auto relu = graph.add(LeakyRelu{0.1}, y, x);
+  for (const Engine engine : {Engine::ep, Engine::adf}) {
+    const auto beliefs = graph.infer({.engine = engine});
+    EXPECT_TRUE(beliefs.improper.empty());
+    EXPECT_TRUE(beliefs.message(relu, 1).is_uniform());
+  }
+}
+
+TEST(Engines, AdfIsHeldToOneVisit) {
+  const ProductGraph model;
+  expect_error(error_of([&] { model.graph.infer({.engine = Engine::adf, .sweeps = 2}); }),
+               "ADF visits every factor once");
+  expect_error(error_of([&] {
+                 model.graph.infer({.engine = Engine::adf}, model.graph.sequential_schedule());
+               }),
+               "nothing backward");
+}
+
+TEST(Engines, VmpConvergesThoughItsPointMassesMoveByRounding) {
+  const ProductGraph model(1.1, 1, 0.7, 1, 3, 1);
+  const auto beliefs = model.graph.infer({.engine = Engine::vmp, .sweeps = 20, .tolerance = 1e-6});
+  EXPECT_TRUE(beliefs.converged);
+}
+
 TEST(Engines, VmpCollapsesOnADiracFactorAndSaysSo) {
   const ProductGraph model;
   const auto beliefs = model.graph.infer({.engine = Engine::vmp, .sweeps = 5});
