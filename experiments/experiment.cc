@@ -10,7 +10,9 @@ std::span<const Experiment> network_experiments() {
       Experiment{"mismatch", "data from a wider network than the model's", mismatch},
       Experiment{"large", "1,932 weights, four outputs: training likelihood", large},
       Experiment{"long-runs", "beyond the paper: 400 epochs beside a filter that counts again",
-                 long_runs}};
+                 long_runs},
+      Experiment{"settling", "beyond the paper: where training settles and where it swings",
+                 settling}};
   return all;
 }
 

@@ -25,5 +25,6 @@ nlohmann::json regression();
 nlohmann::json mismatch();
 nlohmann::json large();
 nlohmann::json long_runs();
+nlohmann::json settling();
 
 }  // namespace dma::experiments
