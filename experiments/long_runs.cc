@@ -1,11 +1,9 @@
 // Beyond the paper: what replacement is for. Held-out log-likelihood after 10 to 400 epochs with the
 // three ledger modes; the filter (none) absorbs the data again in every epoch.
 #include <dma/network/trainer.h>
-#include <dma/special/random.h>
-
-#include <cmath>
 
 #include "experiments/experiment.h"
+#include "experiments/noisy_wave.h"
 #include "experiments/task.h"
 
 namespace dma::experiments {
@@ -13,32 +11,15 @@ namespace {
 
 using nlohmann::json;
 
-struct Table {
-  std::vector<double> inputs, targets;
-};
-
 constexpr std::size_t columns = 6;
-
-// y = sin(2 x_1) + x_2 / 2 + N(0, 0.5^2); the other columns say nothing.
-Table noisy_wave(std::size_t rows, std::uint64_t seed) {
-  special::Random random(seed);
-  Table table;
-  for (std::size_t n = 0; n < rows; ++n) {
-    std::vector<double> x(columns);
-    for (double& value : x) value = random.normal();
-    table.targets.push_back(std::sin(2 * x[0]) + x[1] / 2 + 0.5 * random.normal());
-    table.inputs.insert(table.inputs.end(), x.begin(), x.end());
-  }
-  return table;
-}
 
 }  // namespace
 
 json long_runs() {
   constexpr std::size_t rows_trained = 60;
   constexpr std::size_t rows_held_out = 1000;
-  const Table train = noisy_wave(rows_trained, 3);
-  const Table held_out = noisy_wave(rows_held_out, 4);
+  const NoisyWave train = noisy_wave(rows_trained, columns, 0.5, 3);
+  const NoisyWave held_out = noisy_wave(rows_held_out, columns, 0.5, 4);
   const Architecture network{.widths = {columns, 20, 1}, .slopes = {0.1}, .bias = {true}};
   const std::pair<const char*, LedgerMode> modes[]{
       {"full", LedgerMode::full}, {"average", LedgerMode::average}, {"none", LedgerMode::none}};

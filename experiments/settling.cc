@@ -1,13 +1,12 @@
 // Beyond the paper: does training settle? 500 epochs on one small table, with the messages computed from
 // the cavity or from the full belief, for batches of several sizes and noise assumed right or wrong.
 #include <dma/network/trainer.h>
-#include <dma/special/random.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "experiments/experiment.h"
+#include "experiments/noisy_wave.h"
 
 namespace dma::experiments {
 namespace {
@@ -17,24 +16,8 @@ using nlohmann::json;
 constexpr std::size_t rows = 100;
 constexpr std::size_t epochs = 500;
 
-struct Table {
-  std::vector<double> inputs, targets;
-};
-
-// y = sin(2 x_1) + x_2 / 2 + N(0, 0.09)
-Table wave() {
-  special::Random random(2);
-  Table table;
-  for (std::size_t n = 0; n < rows; ++n) {
-    const std::array x{random.normal(), random.normal(), random.normal()};
-    table.inputs.insert(table.inputs.end(), x.begin(), x.end());
-    table.targets.push_back(std::sin(2 * x[0]) + x[1] / 2 + 0.3 * random.normal());
-  }
-  return table;
-}
-
 // The largest movement of a prediction from the last epoch but one to the last, in its deviations.
-double last_movement(const Table& table, const TrainingOptions& options) {
+double last_movement(const NoisyWave& table, const TrainingOptions& options) {
   const Architecture network{.widths = {3, 10, 1}, .slopes = {0.1}, .bias = {true}};
   Trainer<double> trainer(network, draw_prior(network, 1), options);
   trainer.append({table.inputs, table.targets, rows});
@@ -57,7 +40,7 @@ double last_movement(const Table& table, const TrainingOptions& options) {
 }  // namespace
 
 json settling() {
-  const Table table = wave();
+  const NoisyWave table = noisy_wave(rows, 3, 0.3, 2);
   json summary = json::object();
   json results = json::array();
   for (const double noise : {0.04, 0.09, 0.25}) {

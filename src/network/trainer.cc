@@ -37,6 +37,12 @@ void validate(const TrainingOptions& options, std::size_t outputs) {
   }
 }
 
+// -log N(miss; 0, variance)
+double negative_log_density(double miss, double variance) {
+  constexpr double log_sqrt_two_pi = 0.918938533204672741780;
+  return (std::log(variance) + miss * miss / variance) / 2 + log_sqrt_two_pi;
+}
+
 // Running totals of a CavityScore.
 struct Score {
   CavityScore score;
@@ -51,7 +57,7 @@ struct Score {
     }();
     const double z = (target - mean) / std::sqrt(variance);
     ++score.values;
-    score.nll += (z * z + std::log(variance)) / 2 + 0.918938533204672741780;
+    score.nll += negative_log_density(target - mean, variance);
     for (std::size_t k = 0; k < widths.size(); ++k) score.coverage[k] += std::abs(z) <= widths[k];
     const auto bins = static_cast<double>(score.pit.size());
     const auto bin = static_cast<std::size_t>(special::normal_cdf(z) * bins);
@@ -389,8 +395,7 @@ class Trainer<T>::State {
         const auto mean = static_cast<double>(sweep_.output_mean()[k]);
         const auto variance = static_cast<double>(sweep_.output_variance()[k]);
         const double miss = static_cast<double>(target(row)[k]) - mean;
-        const double total = variance + posterior_.noise_variance[k];
-        sum += (std::log(total) + miss * miss / total) / 2 + 0.918938533204672741780;
+        sum += negative_log_density(miss, variance + posterior_.noise_variance[k]);
         if (keep) misses_[k].push_back({miss * miss, variance});
       }
     }
