@@ -1,0 +1,66 @@
+// data/csv.h: reads CSV, plain or compressed by gzip.
+//
+// The delimiter is one of , ; tab | and is found from the first lines unless given. Cells may be
+// quoted ("a ""b"", c", also over several lines); lines end in LF or CRLF; a byte order mark is skipped;
+// blank lines are skipped; space around a cell that is not quoted is not part of it. Empty: nothing at
+// all, NA, N/A, NaN, null, None, ? (any case, not quoted). A number is what std::from_chars reads, with an
+// optional plus sign; infinite numbers and numbers beyond 1e300 in size are refused.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dma/data/error.h>
+#include <dma/data/table.h>
+
+namespace dma {
+
+enum class CellType {
+  detect,  // numbers if every cell is one, else text
+  number,  // a cell that is not a number is an error
+  text,
+};
+
+struct WantedColumn {
+  std::string name;
+  CellType type = CellType::detect;
+};
+
+struct CsvOptions {
+  bool header = true;  // otherwise columns are called c1, c2, ...
+  char delimiter = 0;  // 0: find it
+  // Which columns to read, in which order to return them; one that is missing is an error. Empty: all.
+  std::vector<WantedColumn> columns = {};
+  std::vector<std::string> text =
+      {};  // read as text even if every cell is a number (used when columns is empty)
+};
+
+// The whole file; "-" is standard input (not with CellType::detect: it reads twice if a column turns out
+// to be text only after cells that were numbers).
+Table read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
+
+// The names of the columns, in the order of the file.
+std::vector<std::string> csv_columns(const std::filesystem::path& path,
+                                     const CsvOptions& options = {});
+
+// The file in pieces, in memory that does not grow with it; "-" is standard input. Column types must be
+// number or text.
+class CsvReader {
+ public:
+  CsvReader(const std::filesystem::path& path, CsvOptions options);
+  ~CsvReader();
+  CsvReader(CsvReader&&) noexcept;
+  CsvReader& operator=(CsvReader&&) noexcept;
+
+  // Replaces the table's content by the next rows, at most `rows`; false if there are none left.
+  bool read(Table& piece, std::size_t rows);
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dma

@@ -1,0 +1,1 @@
+#include <dma/data/encoder.h>

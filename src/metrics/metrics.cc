@@ -1,0 +1,1 @@
+#include <dma/metrics/metrics.h>

@@ -1,0 +1,3 @@
+#include <dma/data/csv.h>
+
+#include <gtest/gtest.h>

@@ -1,0 +1,3 @@
+#include <dma/data/encoder.h>
+
+#include <gtest/gtest.h>

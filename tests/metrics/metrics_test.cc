@@ -1,0 +1,3 @@
+#include <dma/metrics/metrics.h>
+
+#include <gtest/gtest.h>
