@@ -11,9 +11,6 @@
 namespace dma::special {
 namespace {
 
-template <std::floating_point T>
-constexpr T log_sqrt_two_pi = T(0.918938533204672741780329736405617640L);
-
 // Chebyshev series at t in [-1, 1] by Clenshaw's recurrence.
 template <std::floating_point T>
 T chebyshev(const double* series, T t) {
@@ -54,7 +51,7 @@ ScaledTail<T> lower_tail(T x) {
 template <std::floating_point T>
 T quantile_in_tail(T p) {
   const T target = std::log(p);
-  T u = -std::sqrt(-2 * (target + log_sqrt_two_pi<T>));
+  T u = -std::sqrt(-2 * (target + T(log_sqrt_two_pi)));
   for (int iteration = 0; iteration < 12; ++iteration) {
     const T mills = normal_mills(u);
     const T error = normal_log_cdf(u) - target;
@@ -108,7 +105,7 @@ T normal_cdf(T u) {
 template <std::floating_point T>
 T normal_log_cdf(T u) {
   if (u >= 0) return std::log1p(-lower_tail(u).i0);
-  return -u * u / 2 - log_sqrt_two_pi<T> + std::log(normal_scaled_tail(-u).i0);
+  return -u * u / 2 - T(log_sqrt_two_pi) + std::log(normal_scaled_tail(-u).i0);
 }
 
 template <std::floating_point T>

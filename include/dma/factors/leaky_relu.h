@@ -162,13 +162,11 @@ struct LeakyRelu {
     const auto moments = special::truncated_moments(u);
     // log of the integral of exp(tau x - rho x^2 / 2) over x > 0, up to log sqrt(2 pi): for u << 0
     // u^2 / 2 + log Phi(u) is a difference of large numbers, the log of the scaled tail is not.
-    const double log_mass = u < 0
-                                ? std::log(special::normal_scaled_tail(-u).i0 * s) - log_sqrt_two_pi
-                                : std::log(s) + u * u / 2 + special::normal_log_cdf(u);
+    const double log_mass =
+        u < 0 ? std::log(special::normal_scaled_tail(-u).i0 * s) - special::log_sqrt_two_pi
+              : std::log(s) + u * u / 2 + special::normal_log_cdf(u);
     return {log_mass, s * moments.mean, s * s * moments.variance};
   }
-
-  static constexpr double log_sqrt_two_pi = 0.918938533204672741780329736405617640;
 };
 
 static_assert(DeterministicFactor<LeakyRelu>);

@@ -15,6 +15,8 @@
 
 namespace dma::special {
 
+inline constexpr double log_sqrt_two_pi = 0.918938533204672741780329736405617640;
+
 template <std::floating_point T>
 T normal_pdf(T u);
 
