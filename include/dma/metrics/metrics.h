@@ -19,7 +19,8 @@ struct Metrics {
   std::array<std::size_t, 20> pit{};  // histogram of Phi((y - mean) / deviation)
 };
 
-// Throws std::invalid_argument if sizes differ, there is nothing, or a deviation is not positive.
+// Throws std::invalid_argument if sizes differ, there is nothing, a number is not finite or a deviation
+// is not positive.
 Metrics score(std::span<const double> targets, std::span<const double> means,
               std::span<const double> deviations);
 
