@@ -10,5 +10,6 @@
 #include <dma/messages/lognormal.h>
 #include <dma/metrics/metrics.h>
 #include <dma/network/trainer.h>
+#include <dma/regressor/regressor.h>
 #include <dma/special/accuracy.h>
 #include <dma/special/normal.h>

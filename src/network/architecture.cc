@@ -5,12 +5,12 @@
 
 #include <dma/special/random.h>
 
+#include "network/require.h"
+
 namespace dma {
 namespace {
 
-void require(bool condition, const std::string& what) {
-  if (!condition) throw NetworkError(what);
-}
+using detail::require;
 
 template <class List>
 void require_length(const List& list, std::size_t length, const std::string& name) {

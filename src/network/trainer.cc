@@ -13,14 +13,13 @@
 #include "network/certificate.h"
 #include "network/concurrency.h"
 #include "network/noise.h"
+#include "network/require.h"
 #include "network/sweep.h"
 
 namespace dma {
 namespace {
 
-void require(bool condition, const std::string& what) {
-  if (!condition) throw NetworkError(what);
-}
+using detail::require;
 
 void validate(const TrainingOptions& options, std::size_t outputs) {
   require(options.batch_size > 0, "batch_size is 0");
@@ -39,39 +38,8 @@ void validate(const TrainingOptions& options, std::size_t outputs) {
 
 // -log N(miss; 0, variance)
 double negative_log_density(double miss, double variance) {
-  constexpr double log_sqrt_two_pi = 0.918938533204672741780;
-  return (std::log(variance) + miss * miss / variance) / 2 + log_sqrt_two_pi;
+  return (std::log(variance) + miss * miss / variance) / 2 + special::log_sqrt_two_pi;
 }
-
-// Running totals of a CavityScore.
-struct Score {
-  CavityScore score;
-
-  void add(double target, double mean, double variance) {
-    static const auto widths = [] {
-      std::array<double, CavityScore::levels.size()> quantiles{};
-      for (std::size_t k = 0; k < quantiles.size(); ++k) {
-        quantiles[k] = special::normal_quantile((1 + CavityScore::levels[k]) / 2);
-      }
-      return quantiles;
-    }();
-    const double z = (target - mean) / std::sqrt(variance);
-    ++score.values;
-    score.nll += negative_log_density(target - mean, variance);
-    for (std::size_t k = 0; k < widths.size(); ++k) score.coverage[k] += std::abs(z) <= widths[k];
-    const auto bins = static_cast<double>(score.pit.size());
-    const auto bin = static_cast<std::size_t>(special::normal_cdf(z) * bins);
-    ++score.pit[std::min(bin, score.pit.size() - 1)];
-  }
-
-  CavityScore finish() const {
-    CavityScore result = score;
-    const auto count = static_cast<double>(result.values);
-    result.nll /= count;
-    for (double& share : result.coverage) share /= count;
-    return result;
-  }
-};
 
 }  // namespace
 
@@ -124,13 +92,9 @@ class Trainer<T>::State {
 
   std::size_t append(const Data& data) {
     data.validate(inputs(), outputs());
-    require(options_.batch_size <= data.rows,
-            "batch_size is " + std::to_string(options_.batch_size) + ", but there are only " +
-                std::to_string(data.rows) + " rows");
     const std::size_t first = batches_.size();
     const std::size_t old_rows = rows();
-    for (const double value : data.inputs) inputs_.push_back(T(value));
-    for (const double value : data.targets) targets_.push_back(T(value));
+    take_rows(data);
     for (std::size_t row = 0; row < data.rows; row += options_.batch_size) {
       batches_.push_back({old_rows + row, std::min(options_.batch_size, data.rows - row), false});
       if (ledger_.mode == LedgerMode::full) ledger_.messages.emplace_back();
@@ -138,8 +102,40 @@ class Trainer<T>::State {
     return first;
   }
 
+  void restore(Posterior<T> posterior, Ledger<T> ledger, std::span<const std::size_t> batch_rows) {
+    require(batches_.empty(), "restore() must come before any append()");
+    require(posterior.architecture.widths == posterior_.architecture.widths &&
+                posterior.tau.size() == prior_tau_.size() &&
+                posterior.rho.size() == prior_rho_.size() &&
+                posterior.noise_variance.size() == outputs(),
+            "the restored posterior is that of another network");
+    require(ledger.mode == ledger_.mode, "the restored ledger is of another mode");
+    require(ledger.messages.size() == (ledger.mode == LedgerMode::full ? batch_rows.size() : 0),
+            "the restored ledger has " + std::to_string(ledger.messages.size()) + " messages for " +
+                std::to_string(batch_rows.size()) + " batches");
+    for (const auto& message : ledger.messages) {
+      require(message.tau.size() == prior_tau_.size() && message.rho.size() == prior_rho_.size(),
+              "a restored message does not have one entry per weight");
+    }
+    posterior_ = std::move(posterior);
+    ledger_ = std::move(ledger);
+    for (const std::size_t count : batch_rows) batches_.push_back({nowhere, count, true});
+    visited_ = batches_.size();
+  }
+
+  void attach(std::size_t batch, const Data& data) {
+    data.validate(inputs(), outputs());
+    require_batch(batch);
+    require(!batches_[batch].here(), "batch " + std::to_string(batch) + " has its rows already");
+    require(data.rows == batches_[batch].count, "batch " + std::to_string(batch) + " has " +
+                                                    std::to_string(batches_[batch].count) +
+                                                    " rows, got " + std::to_string(data.rows));
+    batches_[batch].first = rows();
+    take_rows(data);
+  }
+
   FitResult fit() {
-    require(!batches_.empty(), "there is no data to fit: call append() first");
+    require(rows() > 0, "there is no data to fit: call append() first");
     for (std::size_t b = 0; b < ledger_.messages.size(); ++b) {
       ledger_.messages[b].tau.resize(prior_tau_.size());
       ledger_.messages[b].rho.resize(prior_rho_.size());
@@ -149,6 +145,11 @@ class Trainer<T>::State {
     result.train_nll.reserve(options_.max_epochs);
     result.cavity_nll.reserve(options_.max_epochs);
     for (auto& misses : misses_) misses.reserve(rows());
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    cavity_predictions_.mean.assign(rows() * outputs(), unknown);
+    cavity_predictions_.variance.assign(rows() * outputs(), unknown);
+    const bool all_here =
+        std::all_of(batches_.begin(), batches_.end(), [](const Batch& b) { return b.here(); });
     result.ledger_bytes = ledger_.bytes();
     double best = std::numeric_limits<double>::infinity();
     std::size_t best_epoch = 0;
@@ -160,7 +161,7 @@ class Trainer<T>::State {
         result.stopped = Stopped::interrupted;
         break;
       }
-      if (options_.noise.learn) learn_noise();
+      if (options_.noise.learn && all_here) learn_noise();
       const double now = result.train_nll.back();
       if (now < best) {
         best = now;
@@ -179,6 +180,8 @@ class Trainer<T>::State {
       }
     }
     result.noise_variance = posterior_.noise_variance;
+    result.cavity = score_cavity();
+    result.cavity_predictions = std::move(cavity_predictions_);
     result.certificate = certify();
     return result;
   }
@@ -186,25 +189,17 @@ class Trainer<T>::State {
   void forget(std::size_t batch) {
     require(ledger_.mode == LedgerMode::full,
             "only the ledger mode full can forget: the others do not keep what a batch said");
-    require(batch < batches_.size(), "there is no batch " + std::to_string(batch) + ", only " +
-                                         std::to_string(batches_.size()));
+    require_batch(batch);
     const auto& message = ledger_.messages[batch];
     for (std::size_t k = 0; k < message.tau.size(); ++k) {
       posterior_.tau[k] -= message.tau[k];
       posterior_.rho[k] -= message.rho[k];
     }
     const Batch gone = batches_[batch];
-    const auto erase_rows = [&](std::vector<T>& values, std::size_t width) {
-      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(gone.first * width);
-      values.erase(begin, begin + static_cast<std::ptrdiff_t>(gone.count * width));
-    };
-    erase_rows(inputs_, inputs());
-    erase_rows(targets_, outputs());
+    if (gone.here()) erase_rows(gone);
+    if (gone.visited) --visited_;
     ledger_.messages.erase(ledger_.messages.begin() + static_cast<std::ptrdiff_t>(batch));
     batches_.erase(batches_.begin() + static_cast<std::ptrdiff_t>(batch));
-    for (Batch& other : batches_) {
-      if (other.first > gone.first) other.first -= gone.count;
-    }
   }
 
   double ledger_error() const {
@@ -231,14 +226,43 @@ class Trainer<T>::State {
   }
 
   const Posterior<T>& posterior() const { return posterior_; }
+  std::pair<Posterior<T>, Ledger<T>> release() {
+    return {std::move(posterior_), std::move(ledger_)};
+  }
   const Ledger<T>& ledger() const { return ledger_; }
   std::size_t batches() const { return batches_.size(); }
 
  private:
+  static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+
   struct Batch {
-    std::size_t first, count;
+    std::size_t first, count;  // first: nowhere if the rows are not here
     bool visited;
+
+    bool here() const { return first != nowhere; }
   };
+
+  void require_batch(std::size_t batch) const {
+    require(batch < batches_.size(), "there is no batch " + std::to_string(batch) + ", only " +
+                                         std::to_string(batches_.size()));
+  }
+
+  void take_rows(const Data& data) {
+    for (const double value : data.inputs) inputs_.push_back(T(value));
+    for (const double value : data.targets) targets_.push_back(T(value));
+  }
+
+  void erase_rows(const Batch& gone) {
+    const auto erase = [&](std::vector<T>& values, std::size_t width) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(gone.first * width);
+      values.erase(begin, begin + static_cast<std::ptrdiff_t>(gone.count * width));
+    };
+    erase(inputs_, inputs());
+    erase(targets_, outputs());
+    for (Batch& other : batches_) {
+      if (other.here() && other.first > gone.first) other.first -= gone.count;
+    }
+  }
 
   static const Architecture& checked(const Architecture& architecture, const WeightPrior& prior,
                                      const TrainingOptions& options) {
@@ -268,23 +292,26 @@ class Trainer<T>::State {
       noise_[k] = T(posterior_.noise_variance[k]);
       misses_[k].clear();
     }
-    Score score;
+    cavity_nll_sum_ = 0;
+    std::size_t scored = 0;
     bool go_on = true;
     for (std::size_t b = 0; b < batches_.size() && go_on; ++b) {
+      if (!batches_[b].here()) continue;
       const bool from_belief = epoch >= options_.belief_from_epoch && batches_[b].visited &&
                                ledger_.mode != LedgerMode::none;
       set_cavity(b);
       if (from_belief) {
-        replace_from_belief(b, score);
+        replace_from_belief(b);
       } else {
-        replace_from_cavity(b, score);
+        replace_from_cavity(b);
       }
+      if (!batches_[b].visited) ++visited_;
       batches_[b].visited = true;
+      scored += batches_[b].count;
       assert(batch_is_sound(b));
       go_on = !options_.progress || options_.progress({epoch, b + 1, batches_.size()});
     }
-    result.cavity = score.finish();
-    result.cavity_nll.push_back(result.cavity.nll);
+    result.cavity_nll.push_back(cavity_nll_sum_ / static_cast<double>(scored * outputs()));
     return go_on;
   }
 
@@ -300,7 +327,7 @@ class Trainer<T>::State {
         cavity_rho_[k] -= old.rho[k];
       }
     } else if (ledger_.mode == LedgerMode::average) {
-      const T share = T(1) / T(batches_.size());
+      const T share = T(1) / T(visited_);
       for (std::size_t k = 0; k < cavity_tau_.size(); ++k) {
         cavity_tau_[k] -= share * (posterior_.tau[k] - prior_tau_[k]);
         cavity_rho_[k] -= share * (posterior_.rho[k] - prior_rho_[k]);
@@ -308,7 +335,7 @@ class Trainer<T>::State {
     }
   }
 
-  void replace_from_cavity(std::size_t b, Score& score) {
+  void replace_from_cavity(std::size_t b) {
     sweep_.load(cavity_tau_, cavity_rho_);
     // What the sweep starts from, to the bit: a message is a difference of two beliefs, and rounding
     // must not make it negative.
@@ -319,7 +346,7 @@ class Trainer<T>::State {
     const Batch batch = batches_[b];
     for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
       forward(sweep_, b, row);
-      score_example(sweep_, row, score);
+      score_example(sweep_, row);
       take_messages(b, row);
     }
     sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
@@ -328,14 +355,14 @@ class Trainer<T>::State {
   }
 
   // q <- q m_new / m_old, example by example; the old message leaves in equal shares.
-  void replace_from_belief(std::size_t b, Score& score) {
+  void replace_from_belief(std::size_t b) {
     cavity_sweep_.load(cavity_tau_, cavity_rho_);
     sweep_.load(posterior_.tau, posterior_.rho);
     const Batch batch = batches_[b];
     const T share = T(1) / T(batch.count);
     for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
       forward(cavity_sweep_, b, row);
-      score_example(cavity_sweep_, row, score);
+      score_example(cavity_sweep_, row);
       forward(sweep_, b, row);
       take_messages(b, row);
       sweep_.each_weight([&](std::size_t k, T& mean, T& variance) {
@@ -370,12 +397,14 @@ class Trainer<T>::State {
     ledger_.messages[b].rho[k] = rho;
   }
 
-  void score_example(const detail::Sweep<T>& sweep, std::size_t row, Score& score) {
+  void score_example(const detail::Sweep<T>& sweep, std::size_t row) {
     for (std::size_t k = 0; k < outputs(); ++k) {
       const auto mean = static_cast<double>(sweep.output_mean()[k]);
       const auto variance = static_cast<double>(sweep.output_variance()[k]);
       const auto y = static_cast<double>(target(row)[k]);
-      score.add(y, mean, variance + posterior_.noise_variance[k]);
+      cavity_nll_sum_ += negative_log_density(y - mean, variance + posterior_.noise_variance[k]);
+      cavity_predictions_.mean[row * outputs() + k] = mean;
+      cavity_predictions_.variance[row * outputs() + k] = variance;
       misses_[k].push_back({(y - mean) * (y - mean), variance});
     }
   }
@@ -388,18 +417,36 @@ class Trainer<T>::State {
       for (auto& misses : misses_) misses.clear();
     }
     double sum = 0;
-    for (std::size_t b = 0, row = 0; row < rows(); ++row) {
-      if (row == batches_[b].first + batches_[b].count) ++b;
-      forward(sweep_, b, row);
-      for (std::size_t k = 0; k < outputs(); ++k) {
-        const auto mean = static_cast<double>(sweep_.output_mean()[k]);
-        const auto variance = static_cast<double>(sweep_.output_variance()[k]);
-        const double miss = static_cast<double>(target(row)[k]) - mean;
-        sum += negative_log_density(miss, variance + posterior_.noise_variance[k]);
-        if (keep) misses_[k].push_back({miss * miss, variance});
+    for (std::size_t b = 0; b < batches_.size(); ++b) {
+      if (!batches_[b].here()) continue;
+      const std::size_t first = batches_[b].first;
+      for (std::size_t row = first; row < first + batches_[b].count; ++row) {
+        forward(sweep_, b, row);
+        for (std::size_t k = 0; k < outputs(); ++k) {
+          const auto mean = static_cast<double>(sweep_.output_mean()[k]);
+          const auto variance = static_cast<double>(sweep_.output_variance()[k]);
+          const double miss = static_cast<double>(target(row)[k]) - mean;
+          sum += negative_log_density(miss, variance + posterior_.noise_variance[k]);
+          if (keep) misses_[k].push_back({miss * miss, variance});
+        }
       }
     }
     result.train_nll.push_back(sum / static_cast<double>(rows() * outputs()));
+  }
+
+  // Over the predictions of the last epoch, with the noise that was learnt from it.
+  Metrics score_cavity() const {
+    std::vector<double> targets;
+    std::vector<double> means;
+    std::vector<double> deviations;
+    for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
+      const double noise = posterior_.noise_variance[n % outputs()];
+      if (std::isnan(cavity_predictions_.mean[n])) continue;
+      targets.push_back(static_cast<double>(targets_[n]));
+      means.push_back(cavity_predictions_.mean[n]);
+      deviations.push_back(std::sqrt(cavity_predictions_.variance[n] + noise));
+    }
+    return score(targets, means, deviations);
   }
 
   void learn_noise() {
@@ -444,9 +491,12 @@ class Trainer<T>::State {
   std::vector<T> prior_tau_, prior_rho_;
   std::vector<T> inputs_, targets_;
   std::vector<Batch> batches_;
+  std::size_t visited_ = 0;  // batches whose message is in the belief
   detail::Sweep<T> sweep_, cavity_sweep_;
   std::vector<T> cavity_tau_, cavity_rho_, start_tau_, start_rho_, noise_;
   std::vector<std::vector<detail::Miss>> misses_;  // by output
+  CavityPredictions cavity_predictions_;
+  double cavity_nll_sum_ = 0;
 };
 
 template <std::floating_point T>
@@ -465,6 +515,15 @@ std::size_t Trainer<T>::append(const Data& data) {
   return state_->append(data);
 }
 template <std::floating_point T>
+void Trainer<T>::restore(Posterior<T> posterior, Ledger<T> ledger,
+                         std::span<const std::size_t> batch_rows) {
+  state_->restore(std::move(posterior), std::move(ledger), batch_rows);
+}
+template <std::floating_point T>
+void Trainer<T>::attach(std::size_t batch, const Data& rows) {
+  state_->attach(batch, rows);
+}
+template <std::floating_point T>
 FitResult Trainer<T>::fit() {
   return state_->fit();
 }
@@ -475,6 +534,10 @@ void Trainer<T>::forget(std::size_t batch) {
 template <std::floating_point T>
 const Posterior<T>& Trainer<T>::posterior() const {
   return state_->posterior();
+}
+template <std::floating_point T>
+std::pair<Posterior<T>, Ledger<T>> Trainer<T>::release() {
+  return state_->release();
 }
 template <std::floating_point T>
 const Ledger<T>& Trainer<T>::ledger() const {

@@ -243,6 +243,59 @@ TEST(CavityScore, AgreesWithAHeldOutSet) {
             800U);
 }
 
+// Going on from what was saved is going on: the same bits, with the rows given back.
+TEST(Restore, GoesOnAsIfNothingHadHappened) {
+  const Table table = wave(90, 0.3, 5);
+  for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
+    auto options = epochs(4);
+    options.ledger = mode;
+    options.noise = {.variance = {0.2}, .learn = true};
+    Trainer<double> whole(small(), draw_prior(small(), 1), options);
+    whole.append(table.data());
+    whole.fit();
+    Trainer<double> second(small(), draw_prior(small(), 1), options);
+    const std::vector<std::size_t> batch_rows{20, 20, 20, 20, 10};
+    second.restore(whole.posterior(), whole.ledger(), batch_rows);
+    for (std::size_t b = 0; b < batch_rows.size(); ++b) {
+      second.attach(b, {std::span(table.inputs).subspan(60 * b, 3 * batch_rows[b]),
+                        std::span(table.targets).subspan(20 * b, batch_rows[b]), batch_rows[b]});
+    }
+    whole.fit();
+    second.fit();
+    EXPECT_EQ(whole.posterior().tau, second.posterior().tau);
+    EXPECT_EQ(whole.posterior().rho, second.posterior().rho);
+    EXPECT_EQ(whole.posterior().noise_variance, second.posterior().noise_variance);
+  }
+}
+
+// Old messages stand while new rows are learnt, and so does the noise, which they were computed with.
+TEST(Restore, BatchesWithoutRowsStand) {
+  const Table table = wave(90, 0.3, 5);
+  const Table more = wave(13, 0.3, 6);
+  auto options = epochs(4);
+  options.noise = {.variance = {0.2}, .learn = true};
+  Trainer<double> first(small(), draw_prior(small(), 1), options);
+  first.append(table.data());
+  first.fit();
+  Trainer<double> second(small(), draw_prior(small(), 1), options);
+  const std::vector<std::size_t> batch_rows{20, 20, 20, 20, 10};
+  second.restore(first.posterior(), first.ledger(), batch_rows);
+  EXPECT_THROW(second.fit(), NetworkError);
+  EXPECT_EQ(second.append(more.data()), 5U);
+  const auto result = second.fit();
+  EXPECT_EQ(result.cavity.values, 13U);
+  EXPECT_EQ(second.posterior().noise_variance, first.posterior().noise_variance);
+  for (std::size_t b = 0; b < 5; ++b) {
+    EXPECT_EQ(second.ledger().messages[b].tau, first.ledger().messages[b].tau);
+  }
+  EXPECT_NE(second.posterior().tau, first.posterior().tau);
+  EXPECT_LT(second.ledger_error(), 1e-12);
+  second.forget(2);
+  EXPECT_LT(second.ledger_error(), 1e-12);
+  EXPECT_THROW(second.attach(0, table.data()), NetworkError);
+  EXPECT_THROW(second.restore(first.posterior(), first.ledger(), batch_rows), NetworkError);
+}
+
 TEST(Stopping, EachCriterion) {
   const Table table = wave(100, 0.3, 8);
   const auto fit = [&](const TrainingOptions& options) {
@@ -441,11 +494,6 @@ TEST(BadInput, NamesTheArgumentAndTheValue) {
         trainer.append({table.inputs, table.targets, 29});
       },
       "inputs must hold 29 rows of 3 values, got 90");
-  expect_refusal(
-      [&] {
-        trainer.append({std::span(table.inputs).first(30), std::span(table.targets).first(10), 10});
-      },
-      "batch_size is 20, but there are only 10");
   table.inputs[7] = std::nan("");
   expect_refusal([&] { trainer.append(table.data()); }, "inputs, row 2, column 1 is not finite");
   table.inputs[7] = 0;

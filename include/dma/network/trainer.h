@@ -21,9 +21,11 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dma/factors/factor.h>
+#include <dma/metrics/metrics.h>
 #include <dma/network/architecture.h>
 #include <dma/network/certificate.h>
 #include <dma/network/data.h>
@@ -72,14 +74,11 @@ struct TrainingOptions {
 enum class Stopped { tolerance, patience, max_epochs, interrupted };
 std::string_view name_of(Stopped stopped);
 
-// Each example predicted while its batch was out of the belief, before its own update: a held-out
-// score that costs no extra sweep.
-struct CavityScore {
-  static constexpr std::array levels{0.5, 0.8, 0.9, 0.95};
-  std::size_t values = 0;  // examples x outputs
-  double nll = 0;          // mean per value
-  std::array<double, 4> coverage{};
-  std::array<std::size_t, 20> pit{};  // histogram of Phi((y - mean) / deviation)
+// Each example predicted while its batch was out of the belief, before its own update: what a held-out
+// set would say, without one and at no extra sweep. Rows x outputs, in the order of append(); NaN where a
+// batch was not visited or its rows are not here. The variance is the function's, without noise.
+struct CavityPredictions {
+  std::vector<double> mean, variance;
 };
 
 struct FitResult {
@@ -87,7 +86,8 @@ struct FitResult {
   Stopped stopped = Stopped::max_epochs;
   std::vector<double> train_nll;  // per epoch, mean per value, under the belief after it
   std::vector<double> cavity_nll;
-  CavityScore cavity;  // of the last epoch
+  Metrics cavity;  // of the last epoch
+  CavityPredictions cavity_predictions;
   std::vector<double> noise_variance;
   std::size_t ledger_bytes = 0;
   Certificate certificate;
@@ -109,16 +109,25 @@ class Trainer {
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
 
-  // Copies the rows and splits them into batches, in order; they are learnt in the next fit().
+  // Copies the rows and splits them into batches of batch_size, in order, the last one of what is left;
+  // they are learnt in the next fit().
   // Returns the number of the first new batch.
   std::size_t append(const Data& data);
-  // Epochs over all batches until a criterion is met.
+  // Goes on from an earlier fit, before anything is appended: batch b held batch_rows[b] rows. Their
+  // messages stand, but the rows are not here, so fit() passes the batches over.
+  void restore(Posterior<T> posterior, Ledger<T> ledger, std::span<const std::size_t> batch_rows);
+  // Gives a restored batch its rows again, so that fit() sweeps it.
+  void attach(std::size_t batch, const Data& rows);
+  // Epochs over all batches whose rows are here, until a criterion is met. The noise is learnt only if
+  // that is all of them.
   FitResult fit();
   // Takes a batch's message out of the belief and drops the batch; later ones move up. Mode full only.
   void forget(std::size_t batch);
 
   const Posterior<T>& posterior() const;
   const Ledger<T>& ledger() const;
+  // Hands both over; nothing but the destructor may be called afterwards.
+  std::pair<Posterior<T>, Ledger<T>> release();
   std::size_t batches() const;
   // What the ledger will hold when every batch has been visited.
   std::size_t expected_ledger_bytes() const;

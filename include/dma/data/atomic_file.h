@@ -1,0 +1,43 @@
+// data/atomic_file.h: writes a file so that at any moment the old one or the new one is there, whole.
+//
+// The bytes go to a file beside the place; commit() flushes it to the disk and renames it. Without
+// commit() nothing has happened. A path that is not a regular file (a pipe, /dev/null) is written to
+// directly.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dma {
+
+struct FileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const std::string& doing) const;
+  void flush();
+  void write_out(const std::byte* bytes, std::size_t count);
+
+  std::filesystem::path path_, partial_;  // partial_ is empty if written to directly
+  int descriptor_ = -1;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace dma

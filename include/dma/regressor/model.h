@@ -1,0 +1,87 @@
+// regressor/model.h: everything a fitted regressor is, as plain data; the model file holds just this.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <dma/data/encoder.h>
+#include <dma/metrics/metrics.h>
+#include <dma/network/ledger.h>
+#include <dma/network/posterior.h>
+#include <dma/network/trainer.h>
+
+namespace dma {
+
+// One name or several: .target = "y", .target = {"y", "z"}.
+struct Names : std::vector<std::string> {
+  using std::vector<std::string>::vector;
+  Names(const char* name) : std::vector<std::string>{name} {}  // NOLINT: meant to convert
+  Names(std::string name)
+      : std::vector<std::string>{std::move(name)} {}  // NOLINT: meant to convert
+  Names(std::vector<std::string> names) : std::vector<std::string>(std::move(names)) {}  // NOLINT
+};
+
+struct RegressorOptions {
+  Names target = {};    // at least one
+  Names features = {};  // empty: every other column
+  Names drop = {};
+  Names categorical = {};  // even if its cells are numbers
+
+  std::vector<std::size_t> hidden = {};  // units per hidden layer; empty: chosen
+  double slope = 0.1;                    // of the leaky ReLU
+  Rule rule = Rule::linear;
+  std::optional<double> noise = {};  // standard deviation in the target's unit; otherwise learnt
+  std::size_t epochs = 60;
+  double tolerance = 1e-4;     // see TrainingOptions
+  std::size_t patience = 0;    // see TrainingOptions
+  std::size_t batch_size = 0;  // 0: as small as a ledger of 256 MB allows
+  LedgerMode ledger = LedgerMode::full;
+  std::size_t ensemble = 5;  // posteriors from different draws of the prior means, mixed
+  std::uint64_t seed = 1;
+  std::size_t threads = 0;  // 0: all cores; does not change the result
+  bool single_precision = false;
+};
+
+// What a fit has to say. Likelihoods and deviations are in the targets' own units.
+struct FitReport {
+  std::size_t rows = 0;
+  std::size_t rows_without_target = 0;  // left out
+  std::size_t weights = 0;              // of one member
+  std::vector<std::size_t> layers = {};
+  std::size_t batches = 0;
+  std::size_t batch_size = 0;
+  std::size_t epochs = 0;  // of the member that took longest
+  Stopped stopped = Stopped::max_epochs;
+  std::vector<double> noise_std = {};  // per target, root of the mean over members
+  double train_nll = 0;                // of the mixture, mean per value
+  std::vector<Metrics> cavity = {};    // per target, of the mixture: what a held-out set would say
+  double seconds = 0;
+  std::size_t ledger_bytes = 0;
+  Certificate certificate = {};  // of the first member
+
+  double cavity_nll() const;                      // mean over targets
+  std::array<double, 4> cavity_coverage() const;  // mean over targets
+};
+
+template <std::floating_point T>
+struct Members {
+  std::vector<WeightPrior> priors;
+  std::vector<Posterior<T>> posteriors;
+  std::vector<Ledger<T>> ledgers;
+};
+
+struct Model {
+  RegressorOptions options;
+  Encoder encoder;
+  std::vector<std::size_t> batch_rows;    // rows of each batch of the ledger
+  std::vector<std::uint64_t> row_hashes;  // batch by batch: rows are known by hash, not by content
+  std::variant<Members<double>, Members<float>> members;
+  FitReport report;
+};
+
+}  // namespace dma

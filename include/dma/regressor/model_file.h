@@ -1,0 +1,33 @@
+// regressor/model_file.h: a model as a file in the safetensors layout.
+//
+// A JSON header, then raw little-endian arrays: every ecosystem can read it and none executes it. The
+// header's metadata holds the format version, a checksum of the whole file (CRC-32, its own eight digits
+// taken as zeros) and the encoder, options and report as JSON text. Arrays, P weights, B batches:
+//
+//   member.M.prior.mean, member.M.prior.variance       [P]     F64
+//   member.M.posterior.tau, member.M.posterior.rho     [P]     F64 or F32
+//   member.M.noise_variance                            [outputs]
+//   member.M.ledger.tau, member.M.ledger.rho           [B, P]  F64 or F32; in mode full
+//   batch_rows                                         [B]     U64
+//   row_hashes                                         [rows]  U64
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+
+#include <dma/regressor/model.h>
+
+namespace dma {
+
+// A model file cannot be read or written; one line that names the file and the reason.
+struct ModelError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr int model_format_version = 1;
+
+// Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.
+void write_model(const Model& model, const std::filesystem::path& path);
+Model read_model(const std::filesystem::path& path);
+
+}  // namespace dma

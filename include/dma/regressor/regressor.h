@@ -1,0 +1,109 @@
+// regressor/regressor.h: what a user holds: a table in, predictions that say how sure they are out.
+//
+//   auto model = dma::Regressor::fit(dma::read_csv("train.csv"), {.target = "y"});
+//   for (const auto& p : model.predict(dma::read_csv("new.csv"))) fmt::print("{} ± {}\n", p.mean, p.stddev());
+//   model.save("model.safetensors");
+//
+// A cell, column or file that cannot be used is a DataError, an option a NetworkError.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dma/data/table.h>
+#include <dma/regressor/model.h>
+
+namespace dma {
+
+// A prediction in the target's own unit: N(mean, stddev()^2).
+struct Predicted {
+  double mean;
+  double epistemic_std;  // of the function: what more data could remove
+  double noise_std;      // of an observation around it
+
+  double stddev() const;
+  // Ends of the central interval that should hold the value with this probability.
+  double lower(double level = 0.95) const;
+  double upper(double level = 0.95) const;
+};
+
+struct FitProgress {
+  std::size_t member, members;  // the one that reports; several run at once
+  std::size_t epoch, epochs;    // epochs: at most so many
+  std::size_t batch, batches;
+};
+// Called after batches, one call at a time, from any thread; false stops the fit there, cleanly.
+using OnProgress = std::function<bool(const FitProgress&)>;
+
+// How far predictions lie from other predictions of the same rows.
+struct Distance {
+  std::size_t rows = 0;
+  double mean_shift = 0;  // mean of |mean - other mean| / other deviation
+  double largest_shift = 0;
+  double mean_std_ratio = 1;  // geometric mean of deviation / other deviation
+};
+
+struct ChangeReport {
+  std::size_t rows_added = 0;
+  std::size_t rows_without_target = 0;  // of the new ones; left out
+  std::size_t rows_removed = 0;         // that were asked to go
+  std::size_t rows_lost =
+      0;  // that went because they shared a batch with those, and could not come back
+  std::size_t rows_put_back = 0;  // that shared a batch with those and were learnt again
+  std::vector<std::size_t> batches_removed = {};
+  std::size_t batches_added = 0;
+  std::size_t batches_swept = 0;
+  std::size_t epochs = 0;
+  Stopped stopped = Stopped::max_epochs;
+  std::string moved_on;                   // which rows `moved` was measured on
+  Distance moved = {};                    // from the predictions before
+  std::optional<Distance> compared = {};  // from those of a model fitted anew
+  double new_rows_nll = 0;                // of the rows added, as predicted before they were learnt
+  double seconds = 0;
+};
+
+struct ChangeOptions {
+  const Table* data = nullptr;  // the training rows (in any order): old batches are swept too
+  bool compare = false;         // also fit anew, and report the distance; needs data
+  OnProgress progress = {};
+};
+
+class Regressor {
+ public:
+  explicit Regressor(Model model) : model_(std::move(model)) {}
+
+  static Regressor fit(Table table, const RegressorOptions& options,
+                       const OnProgress& progress = {});
+
+  // Rows x targets. The same numbers whatever the number of threads; 0: all cores.
+  std::vector<Predicted> predict(const Table& table, std::size_t threads = 0) const;
+  // Of inputs already encoded by encoder(): row-major.
+  std::vector<Predicted> predict_encoded(const std::vector<double>& inputs, std::size_t rows,
+                                         std::size_t threads = 0) const;
+
+  // Learns new rows as new batches. Without the training data the old messages stand; with it the old
+  // batches are swept too and the noise is learnt again.
+  ChangeReport update(const Table& rows, const ChangeOptions& options = {});
+  // Divides out the messages of the batches that contain the rows. Without the training data whole
+  // batches go; with it their other rows are put back and everything is swept again.
+  ChangeReport forget_rows(const Table& rows, const ChangeOptions& options = {});
+  ChangeReport forget_batch(std::size_t batch, const ChangeOptions& options = {});
+
+  // Atomically: the file is the old one or the new one, whole. Slim: without the ledger, so that nothing
+  // can be forgotten and old rows cannot be swept again.
+  void save(const std::filesystem::path& path, bool slim = false) const;
+  static Regressor load(const std::filesystem::path& path);
+
+  const Model& model() const { return model_; }
+  const Encoder& encoder() const { return model_.encoder; }
+  const FitReport& report() const { return model_.report; }
+
+ private:
+  Model model_;
+};
+
+}  // namespace dma

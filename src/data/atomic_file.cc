@@ -1,0 +1,97 @@
+#include <dma/data/atomic_file.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+namespace dma {
+namespace {
+
+constexpr std::size_t buffer_size = 1 << 20;
+
+// What a new file may be used for: as the one it replaces, or as the process would create it.
+mode_t permissions_for(const std::filesystem::path& path) {
+  struct stat old {};
+  if (::stat(path.c_str(), &old) == 0) return old.st_mode & 07777;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(path_, ignored) && std::filesystem::exists(path_, ignored)) {
+    path_ = std::filesystem::canonical(path_);
+  }
+  buffer_.reserve(buffer_size);
+  if (std::filesystem::is_directory(path_, ignored)) {
+    throw FileError(path_.string() + ": is a directory, not a file that can be written");
+  }
+  if (std::filesystem::exists(path_, ignored) &&
+      !std::filesystem::is_regular_file(path_, ignored)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("cannot be opened for writing");
+    return;
+  }
+  std::string name = path_.string() + ".partial-XXXXXX";
+  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0) fail("cannot be created");
+  partial_ = name;
+  (void)::fchmod(descriptor_, permissions_for(path_));
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!partial_.empty()) ::unlink(partial_.c_str());
+}
+
+void AtomicFile::fail(const std::string& doing) const {
+  throw FileError(path_.string() + ": " + doing + ": " + std::generic_category().message(errno));
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  if (buffer_.size() + bytes.size() > buffer_size) flush();
+  if (bytes.size() > buffer_size) {
+    write_out(bytes.data(), bytes.size());
+  } else {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  }
+}
+
+void AtomicFile::flush() {
+  write_out(buffer_.data(), buffer_.size());
+  buffer_.clear();
+}
+
+void AtomicFile::write_out(const std::byte* bytes, std::size_t count) {
+  while (count > 0) {
+    const ssize_t written = ::write(descriptor_, bytes, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot be written");
+    bytes += written;
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (partial_.empty()) return;
+  if (::fsync(descriptor_) != 0) fail("cannot be flushed to the disk");
+  if (::rename(partial_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");
+  partial_.clear();
+  // So that the new name survives a crash too; file systems that cannot do it need not.
+  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  const int parent = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (parent >= 0) {
+    (void)::fsync(parent);
+    ::close(parent);
+  }
+}
+
+}  // namespace dma

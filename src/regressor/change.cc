@@ -1,0 +1,294 @@
+// Regressor::update and forget: rows come and go, the rest of the ledger stands.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <unordered_map>
+
+#include <dma/regressor/regressor.h>
+#include <dma/special/random.h>
+
+#include "network/require.h"
+#include "regressor/fit.h"
+
+namespace dma {
+namespace {
+
+using detail::Change;
+using detail::OrderedRows;
+using detail::require;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Distance distance(const std::vector<Predicted>& now, const std::vector<Predicted>& other) {
+  Distance result;
+  result.rows = now.size();
+  double log_ratio = 0;
+  for (std::size_t n = 0; n < now.size(); ++n) {
+    const double shift = std::abs(now[n].mean - other[n].mean) / other[n].stddev();
+    result.mean_shift += shift / static_cast<double>(now.size());
+    result.largest_shift = std::max(result.largest_shift, shift);
+    log_ratio += std::log(now[n].stddev() / other[n].stddev());
+  }
+  if (!now.empty()) result.mean_std_ratio = std::exp(log_ratio / static_cast<double>(now.size()));
+  return result;
+}
+
+void append_row(OrderedRows& to, const EncodedRows& from, std::size_t row) {
+  const auto take = [&](std::vector<double>& target, const std::vector<double>& source) {
+    const std::size_t width = source.size() / from.rows;
+    const auto begin = source.begin() + static_cast<std::ptrdiff_t>(row * width);
+    target.insert(target.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+  };
+  take(to.inputs, from.inputs);
+  take(to.targets, from.targets);
+  ++to.rows;
+}
+
+void append_rows(OrderedRows& to, const OrderedRows& from) {
+  to.inputs.insert(to.inputs.end(), from.inputs.begin(), from.inputs.end());
+  to.targets.insert(to.targets.end(), from.targets.begin(), from.targets.end());
+  to.rows += from.rows;
+}
+
+// A standard normal row per probe: somewhere to look when no rows are at hand.
+OrderedRows probes(std::size_t width) {
+  constexpr std::size_t count = 256;
+  special::Random random(1);
+  OrderedRows rows{count, std::vector<double>(count * width), {}};
+  for (double& value : rows.inputs) value = random.normal();
+  return rows;
+}
+
+std::size_t batches_of(std::size_t rows, std::size_t batch_size) {
+  return (rows + batch_size - 1) / batch_size;
+}
+
+// Finds rows by their hash; a row that stands twice is found twice.
+class RowFinder {
+ public:
+  explicit RowFinder(const std::vector<std::uint64_t>& hashes) {
+    for (std::size_t n = hashes.size(); n-- > 0;) places_[hashes[n]].push_back(n);
+  }
+  std::optional<std::size_t> take(std::uint64_t hash) {
+    const auto found = places_.find(hash);
+    if (found == places_.end() || found->second.empty()) return std::nullopt;
+    const std::size_t place = found->second.back();
+    found->second.pop_back();
+    return place;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> places_;
+};
+
+// A change of a model, as it is worked out: which rows go, which stay, which come.
+struct Plan {
+  Change change;
+  std::vector<std::uint64_t> kept_hashes, appended_hashes;
+  OrderedRows remaining;  // all rows the model will have known, if the training data are at hand
+};
+
+// What stays of the model: batches that are not removed, with their rows if the data are given. `gone`
+// marks the model's rows that are to go; the others of a removed batch are appended.
+Plan plan_change(const Model& model, const std::vector<bool>& gone,
+                 const std::vector<std::size_t>& remove, const Table* data) {
+  Plan plan;
+  plan.change.batch_rows = model.batch_rows;
+  plan.change.remove = remove;
+  std::optional<EncodedRows> known;
+  std::optional<RowFinder> finder;
+  if (data != nullptr) {
+    known = model.encoder.encode(*data);
+    finder.emplace(known->hashes);
+  }
+  std::size_t missing = 0;
+  std::size_t row = 0;
+  for (std::size_t b = 0; b < model.batch_rows.size(); ++b) {
+    const bool removed = std::binary_search(remove.begin(), remove.end(), b);
+    OrderedRows batch;
+    for (const std::size_t end = row + model.batch_rows[b]; row < end; ++row) {
+      const std::uint64_t hash = model.row_hashes[row];
+      if (!removed) plan.kept_hashes.push_back(hash);
+      if (!known || gone[row]) continue;
+      const auto place = finder->take(hash);
+      missing += place ? 0 : 1;
+      if (!place) continue;
+      append_row(removed ? plan.change.append : batch, *known, *place);
+      if (removed) plan.appended_hashes.push_back(hash);
+    }
+    if (known && !removed) plan.change.attach.push_back(std::move(batch));
+  }
+  if (missing > 0) {
+    throw DataError(data->source + ": " + std::to_string(missing) + " of the model's " +
+                    std::to_string(row) +
+                    " rows are not in it; give the file(s) that the model was fitted to");
+  }
+  for (const OrderedRows& batch : plan.change.attach) append_rows(plan.remaining, batch);
+  append_rows(plan.remaining, plan.change.append);
+  return plan;
+}
+
+std::size_t known_rows(const Model& model) { return model.row_hashes.size(); }
+
+void require_old_rows(const Model& model, const ChangeOptions& options) {
+  require(options.data != nullptr || !options.compare,
+          "comparing with a model fitted anew needs the training data");
+  require(
+      options.data == nullptr || known_rows(model) == model.report.rows,
+      "the model was saved slim: it no longer knows the rows it was fitted to, so they cannot be "
+      "swept again");
+}
+
+// Carries the plan out on a copy of the model, and says what happened.
+Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
+                ChangeReport& report) {
+  Model next{model.options, model.encoder, {}, {}, {}, model.report};
+  const std::size_t batch_size = model.report.batch_size;
+  const std::size_t appended = plan.change.append.rows;
+  for (std::size_t b = 0; b < model.batch_rows.size(); ++b) {
+    if (!std::binary_search(plan.change.remove.begin(), plan.change.remove.end(), b)) {
+      next.batch_rows.push_back(model.batch_rows[b]);
+    }
+  }
+  for (std::size_t first = 0; first < appended; first += batch_size) {
+    next.batch_rows.push_back(std::min(batch_size, appended - first));
+  }
+  next.row_hashes = std::move(plan.kept_hashes);
+  next.row_hashes.insert(next.row_hashes.end(), plan.appended_hashes.begin(),
+                         plan.appended_hashes.end());
+  report.batches_removed = plan.change.remove;
+  report.batches_added = batches_of(appended, batch_size);
+  report.batches_swept = plan.change.attach.size() + report.batches_added;
+  std::visit(
+      [&](const auto& members) {
+        auto changed = detail::change_members(members, model.options, batch_size, plan.change,
+                                              options.progress);
+        next.members = std::move(changed.members);
+        if (report.batches_swept == 0) return;
+        report.epochs = detail::most_epochs(changed.results);
+        report.stopped = detail::why_stopped(changed.results);
+        if (options.data != nullptr) detail::report_fit(changed.results, plan.remaining, next);
+      },
+      model.members);
+  next.report.rows = model.report.rows - known_rows(model) + next.row_hashes.size();
+  next.report.batches = next.batch_rows.size();
+  return next;
+}
+
+// The rows that a change is measured on.
+struct LookedAt {
+  const OrderedRows& rows;
+  const char* name;
+};
+
+// Carries the plan out, measures, and only then changes the model.
+void finish(Model& model, Plan& plan, const LookedAt& looked_at, const ChangeOptions& options,
+            ChangeReport& report) {
+  const auto predict = [&](const Model& of) {
+    return detail::predict_rows(of, looked_at.rows.inputs, looked_at.rows.rows, of.options.threads);
+  };
+  const auto before = predict(model);
+  Model next = carry_out(model, plan, options, report);
+  const auto after = predict(next);
+  report.moved_on = looked_at.name;
+  report.moved = distance(after, before);
+  if (options.compare) {
+    const Model anew =
+        detail::fit_rows(model.encoder, model.options, plan.remaining, next.row_hashes, {});
+    report.compared = distance(after, predict(anew));
+  }
+  model = std::move(next);
+}
+
+ChangeReport forget(Model& model, const std::vector<bool>& gone, const OrderedRows* given,
+                    const ChangeOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  require_old_rows(model, options);
+  require(
+      model.options.ledger == LedgerMode::full,
+      "only a model with the ledger 'full' can forget: the others do not keep what a batch said");
+  std::vector<std::size_t> remove;
+  ChangeReport report;
+  std::size_t others = 0;
+  for (std::size_t b = 0, row = 0; b < model.batch_rows.size(); ++b) {
+    const auto first = gone.begin() + static_cast<std::ptrdiff_t>(row);
+    const auto end = first + static_cast<std::ptrdiff_t>(model.batch_rows[b]);
+    const auto count = static_cast<std::size_t>(std::count(first, end, true));
+    row += model.batch_rows[b];
+    if (count == 0) continue;
+    remove.push_back(b);
+    report.rows_removed += count;
+    others += model.batch_rows[b] - count;
+  }
+  (options.data != nullptr ? report.rows_put_back : report.rows_lost) = others;
+  Plan plan = plan_change(model, gone, remove, options.data);
+  require(model.report.rows > report.rows_removed + report.rows_lost,
+          "no row would be left: delete the model instead");
+  if (plan.remaining.rows > 0) {
+    finish(model, plan, {plan.remaining, "the rows that stay"}, options, report);
+  } else if (given != nullptr) {
+    finish(model, plan, {*given, "the rows that went"}, options, report);
+  } else {
+    finish(model, plan, {probes(model.encoder.width()), "random inputs"}, options, report);
+  }
+  report.seconds = seconds_since(start);
+  return report;
+}
+
+}  // namespace
+
+ChangeReport Regressor::update(const Table& table, const ChangeOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  require_old_rows(model_, options);
+  EncodedRows fresh = model_.encoder.encode(table);
+  if (fresh.rows == 0) throw DataError(table.source + ": no row has a target");
+  detail::shuffle(fresh, model_.options.seed);
+  Plan plan = plan_change(model_, std::vector<bool>(model_.row_hashes.size()), {}, options.data);
+  const OrderedRows added{fresh.rows, std::move(fresh.inputs), std::move(fresh.targets)};
+  plan.change.append = added;
+  plan.appended_hashes = std::move(fresh.hashes);
+  append_rows(plan.remaining, added);
+
+  ChangeReport report;
+  report.rows_added = added.rows;
+  report.rows_without_target = fresh.without_target;
+  report.new_rows_nll =
+      detail::mean_nll(predict_encoded(added.inputs, added.rows), added.targets, encoder());
+  const bool all = options.data != nullptr;
+  finish(model_, plan, {all ? plan.remaining : added, all ? "all rows" : "the new rows"}, options,
+         report);
+  report.seconds = seconds_since(start);
+  return report;
+}
+
+ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& options) {
+  EncodedRows given = model_.encoder.encode(table);
+  RowFinder finder(model_.row_hashes);
+  std::vector<bool> gone(model_.row_hashes.size());
+  for (std::size_t n = 0; n < given.rows; ++n) {
+    const auto place = finder.take(given.hashes[n]);
+    if (!place) {
+      throw DataError(table.source + ", line " + std::to_string(table.line(given.table_rows[n])) +
+                      ": this row is not among the rows that the model can forget");
+    }
+    gone[*place] = true;
+  }
+  if (given.rows == 0) throw DataError(table.source + ": no row has a target");
+  const OrderedRows rows{given.rows, std::move(given.inputs), std::move(given.targets)};
+  return forget(model_, gone, &rows, options);
+}
+
+ChangeReport Regressor::forget_batch(std::size_t batch, const ChangeOptions& options) {
+  require(batch < model_.batch_rows.size(),
+          "there is no batch " + std::to_string(batch) + ": the model has " +
+              std::to_string(model_.batch_rows.size()) + ", counted from 0");
+  std::size_t first = 0;
+  for (std::size_t b = 0; b < batch; ++b) first += model_.batch_rows[b];
+  std::vector<bool> gone(model_.row_hashes.size());
+  for (std::size_t n = 0; n < model_.batch_rows[batch]; ++n) gone[first + n] = true;
+  return forget(model_, gone, nullptr, options);
+}
+
+}  // namespace dma

@@ -1,0 +1,187 @@
+#include "regressor/fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <dma/special/random.h>
+
+namespace dma::detail {
+namespace {
+
+constexpr std::size_t ledger_budget = 256 << 20;  // bytes, all members together
+constexpr std::size_t default_units = 50;
+constexpr double first_noise_variance = 0.1;  // of a standardised target; where learning starts
+
+Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options) {
+  Architecture architecture;
+  architecture.widths = {encoder.width()};
+  if (options.hidden.empty()) {
+    architecture.widths.push_back(default_units);
+  } else {
+    architecture.widths.insert(architecture.widths.end(), options.hidden.begin(),
+                               options.hidden.end());
+  }
+  architecture.widths.push_back(encoder.targets.size());
+  architecture.slopes = {options.slope};
+  architecture.bias = {true};
+  return architecture;
+}
+
+std::size_t batch_size_of(const RegressorOptions& options, std::size_t rows, std::size_t weights) {
+  if (options.batch_size > 0) return std::min(options.batch_size, rows);
+  const std::size_t number = options.single_precision ? sizeof(float) : sizeof(double);
+  const std::size_t bytes = ledger_bytes(LedgerMode::full, rows, weights, number);
+  return std::clamp<std::size_t>((bytes * options.ensemble + ledger_budget - 1) / ledger_budget, 1,
+                                 rows);
+}
+
+Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
+                     const Encoder& encoder, std::size_t target) {
+  std::vector<double> y;
+  std::vector<double> means;
+  std::vector<double> deviations;
+  const TargetColumn& column = encoder.targets[target];
+  for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
+    if (std::isnan(predicted[n].mean)) continue;
+    y.push_back(column.mean + column.deviation * targets[n]);
+    means.push_back(predicted[n].mean);
+    deviations.push_back(predicted[n].stddev());
+  }
+  return score(y, means, deviations);
+}
+
+// The members' cavity predictions, mixed as predict() mixes.
+std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, const Encoder& encoder) {
+  const std::size_t size = results.front().cavity_predictions.mean.size();
+  const std::size_t outputs = encoder.targets.size();
+  const auto count = static_cast<double>(results.size());
+  Prediction mixture{std::vector<double>(size), std::vector<double>(size),
+                     std::vector<double>(size)};
+  for (std::size_t n = 0; n < size; ++n) {
+    for (const FitResult& result : results) {
+      mixture.mean[n] += result.cavity_predictions.mean[n] / count;
+      mixture.epistemic_variance[n] += result.cavity_predictions.variance[n] / count;
+      mixture.noise_variance[n] += result.noise_variance[n % outputs] / count;
+    }
+    for (const FitResult& result : results) {
+      const double apart = result.cavity_predictions.mean[n] - mixture.mean[n];
+      mixture.epistemic_variance[n] += apart * apart / count;
+    }
+  }
+  return in_own_units(mixture, encoder);
+}
+
+}  // namespace
+
+std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder) {
+  std::vector<Predicted> result(prediction.mean.size());
+  for (std::size_t n = 0; n < result.size(); ++n) {
+    const TargetColumn& target = encoder.targets[n % encoder.targets.size()];
+    result[n] = {target.mean + target.deviation * prediction.mean[n],
+                 target.deviation * std::sqrt(prediction.epistemic_variance[n]),
+                 target.deviation * std::sqrt(prediction.noise_variance[n])};
+  }
+  return result;
+}
+
+std::vector<Predicted> predict_rows(const Model& model, std::span<const double> inputs,
+                                    std::size_t rows, std::size_t threads) {
+  return std::visit(
+      [&]<class T>(const Members<T>& members) {
+        const std::span<const Posterior<T>> posteriors(members.posteriors);
+        return in_own_units(predict(posteriors, inputs, rows, threads), model.encoder);
+      },
+      model.members);
+}
+
+double mean_nll(const std::vector<Predicted>& predicted, std::span<const double> targets,
+                const Encoder& encoder) {
+  double sum = 0;
+  for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
+    sum += score_target(predicted, targets, encoder, k).nll;
+  }
+  return sum / static_cast<double>(encoder.targets.size());
+}
+
+// By Fisher and Yates.
+void shuffle(EncodedRows& rows, std::uint64_t seed) {
+  special::Random random(seed);
+  const std::size_t width = rows.inputs.size() / rows.rows;
+  const std::size_t outputs = rows.targets.size() / rows.rows;
+  const auto swap_rows = [](std::vector<double>& values, std::size_t a, std::size_t b,
+                            std::size_t count) {
+    const auto begin = [&](std::size_t row) {
+      return values.begin() + static_cast<std::ptrdiff_t>(row * count);
+    };
+    std::swap_ranges(begin(a), begin(a + 1), begin(b));
+  };
+  for (std::size_t n = rows.rows; n > 1; --n) {
+    const auto other = static_cast<std::size_t>(random.uniform() * static_cast<double>(n));
+    if (other == n - 1) continue;
+    swap_rows(rows.inputs, n - 1, other, width);
+    swap_rows(rows.targets, n - 1, other, outputs);
+    std::swap(rows.hashes[n - 1], rows.hashes[other]);
+  }
+}
+
+Stopped why_stopped(const std::vector<FitResult>& results) {
+  for (const Stopped reason : {Stopped::interrupted, Stopped::max_epochs, Stopped::patience}) {
+    for (const FitResult& result : results) {
+      if (result.stopped == reason) return reason;
+    }
+  }
+  return Stopped::tolerance;
+}
+
+std::size_t most_epochs(const std::vector<FitResult>& results) {
+  std::size_t most = 0;
+  for (const FitResult& result : results) most = std::max(most, result.epochs);
+  return most;
+}
+
+void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, Model& model) {
+  FitReport& report = model.report;
+  const Encoder& encoder = model.encoder;
+  report.epochs = most_epochs(results);
+  report.stopped = why_stopped(results);
+  report.certificate = results.front().certificate;
+  report.ledger_bytes = 0;
+  for (const FitResult& result : results) report.ledger_bytes += result.ledger_bytes;
+  const auto cavity = mixed_cavity(results, encoder);
+  report.cavity.clear();
+  report.noise_std.clear();
+  for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
+    report.cavity.push_back(score_target(cavity, rows.targets, encoder, k));
+    report.noise_std.push_back(cavity[k].noise_std);
+  }
+}
+
+Model fit_rows(Encoder encoder, const RegressorOptions& options, const OrderedRows& rows,
+               std::vector<std::uint64_t> hashes, const OnProgress& progress) {
+  Model model{options, std::move(encoder), {}, std::move(hashes), {}, {}};
+  const Architecture architecture = architecture_of(model.encoder, options);
+  FitReport& report = model.report;
+  report.rows = rows.rows;
+  report.weights = architecture.weight_count();
+  report.layers = architecture.widths;
+  report.batch_size = batch_size_of(options, rows.rows, report.weights);
+  for (std::size_t first = 0; first < rows.rows; first += report.batch_size) {
+    model.batch_rows.push_back(std::min(report.batch_size, rows.rows - first));
+  }
+  report.batches = model.batch_rows.size();
+  std::vector<double> noise(model.encoder.targets.size(), first_noise_variance);
+  for (std::size_t k = 0; options.noise && k < noise.size(); ++k) {
+    const double scaled = *options.noise / model.encoder.targets[k].deviation;
+    noise[k] = scaled * scaled;
+  }
+  const auto fit = [&]<class T>(T) {
+    auto fitted = fit_members<T>(architecture, options, report.batch_size, noise, rows, progress);
+    model.options.ensemble = fitted.results.size();
+    model.members = std::move(fitted.members);
+    report_fit(fitted.results, rows, model);
+  };
+  options.single_precision ? fit(float{}) : fit(double{});
+  return model;
+}
+
+}  // namespace dma::detail

@@ -1,0 +1,35 @@
+// regressor/fit.h: what a regressor does with rows once they are numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <dma/regressor/regressor.h>
+
+#include "regressor/members.h"
+
+namespace dma::detail {
+
+// Files are often sorted: neighbours must not share a batch.
+void shuffle(EncodedRows& rows, std::uint64_t seed);
+
+// Everything of a fit but the table. The rows are learnt in the order given.
+Model fit_rows(Encoder encoder, const RegressorOptions& options, const OrderedRows& rows,
+               std::vector<std::uint64_t> hashes, const OnProgress& progress);
+
+// Writes into the model's report what its members' fits over all its rows say together.
+void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, Model& model);
+
+std::size_t most_epochs(const std::vector<FitResult>& results);
+Stopped why_stopped(const std::vector<FitResult>& results);
+
+std::vector<Predicted> predict_rows(const Model& model, std::span<const double> inputs,
+                                    std::size_t rows, std::size_t threads);
+std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder);
+
+// Mean over rows and targets; the targets are standardised, the likelihood is not.
+double mean_nll(const std::vector<Predicted>& predicted, std::span<const double> targets,
+                const Encoder& encoder);
+
+}  // namespace dma::detail

@@ -1,0 +1,47 @@
+// regressor/members.h: the posteriors of an ensemble, fitted and changed side by side.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <dma/regressor/regressor.h>
+
+namespace dma::detail {
+
+// Rows in the order in which they are learnt.
+struct OrderedRows {
+  std::size_t rows = 0;
+  std::vector<double> inputs = {}, targets = {};
+
+  Data data() const { return {inputs, targets, rows}; }
+};
+
+template <std::floating_point T>
+struct FittedMembers {
+  Members<T> members;
+  std::vector<FitResult> results;
+};
+
+// One member per draw of the prior means. If it was interrupted, members that have not seen all rows are
+// left out, unless none has.
+template <std::floating_point T>
+FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOptions& options,
+                             std::size_t batch_size, std::span<const double> noise_variance,
+                             const OrderedRows& rows, const OnProgress& progress);
+
+// What to do with members whose batches are known: see Regressor::update and forget.
+struct Change {
+  std::vector<std::size_t> batch_rows = {};  // before the change
+  std::vector<std::size_t> remove = {};      // batches, ascending
+  std::vector<OrderedRows> attach = {};      // rows of the batches that stay, or nothing
+  OrderedRows append = {};
+};
+
+// Leaves the old members alone.
+template <std::floating_point T>
+FittedMembers<T> change_members(const Members<T>& members, const RegressorOptions& options,
+                                std::size_t batch_size, const Change& change,
+                                const OnProgress& progress);
+
+}  // namespace dma::detail

@@ -1,0 +1,276 @@
+#include <dma/regressor/model_file.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include <dma/data/atomic_file.h>
+
+#include "regressor/safetensors.h"
+
+namespace dma {
+
+using Json = nlohmann::json;
+
+// Found by nlohmann::json through the types' namespace. What has a name in the source has the same name in
+// the file.
+NLOHMANN_JSON_SERIALIZE_ENUM(ColumnKind, {{ColumnKind::numeric, "numeric"},
+                                          {ColumnKind::boolean, "boolean"},
+                                          {ColumnKind::categorical, "categorical"},
+                                          {ColumnKind::datetime, "datetime"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Rule, {{Rule::direct, "direct"}, {Rule::linear, "linear"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(LedgerMode, {{LedgerMode::full, "full"},
+                                          {LedgerMode::average, "average"},
+                                          {LedgerMode::none, "none"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
+                                       {Stopped::patience, "patience"},
+                                       {Stopped::max_epochs, "max_epochs"},
+                                       {Stopped::interrupted, "interrupted"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FeatureColumn, name, kind, mean, deviation, indicator, text,
+                                   categories)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TargetColumn, name, mean, deviation)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DroppedColumn, name, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Encoder, features, targets, dropped)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, rmse, mae, nll, crps, coverage,
+                                   calibration_error, pit)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayerCertificate, product_messages, share_below_two,
+                                   signal_to_noise, uniform_messages, smallest_precision,
+                                   largest_precision)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certificate, examples, repaired, layers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FitReport, rows, rows_without_target, weights, layers, batches,
+                                   batch_size, epochs, stopped, noise_std, train_nll, cavity,
+                                   seconds, ledger_bytes, certificate)
+
+namespace {
+
+using detail::SafetensorsFile;
+using detail::Tensor;
+
+Json to_json(const RegressorOptions& options) {
+  return {{"target", std::vector<std::string>(options.target)},
+          {"features", std::vector<std::string>(options.features)},
+          {"drop", std::vector<std::string>(options.drop)},
+          {"categorical", std::vector<std::string>(options.categorical)},
+          {"hidden", options.hidden},
+          {"slope", options.slope},
+          {"rule", options.rule},
+          {"noise", options.noise ? Json(*options.noise) : Json()},
+          {"epochs", options.epochs},
+          {"tolerance", options.tolerance},
+          {"patience", options.patience},
+          {"batch_size", options.batch_size},
+          {"ledger", options.ledger},
+          {"ensemble", options.ensemble},
+          {"seed", options.seed},
+          {"single_precision", options.single_precision}};
+}
+
+RegressorOptions options_from(const Json& json) {
+  RegressorOptions options;
+  options.target = json.at("target").get<std::vector<std::string>>();
+  options.features = json.at("features").get<std::vector<std::string>>();
+  options.drop = json.at("drop").get<std::vector<std::string>>();
+  options.categorical = json.at("categorical").get<std::vector<std::string>>();
+  json.at("hidden").get_to(options.hidden);
+  json.at("slope").get_to(options.slope);
+  json.at("rule").get_to(options.rule);
+  if (!json.at("noise").is_null()) options.noise = json.at("noise").get<double>();
+  json.at("epochs").get_to(options.epochs);
+  json.at("tolerance").get_to(options.tolerance);
+  json.at("patience").get_to(options.patience);
+  json.at("batch_size").get_to(options.batch_size);
+  json.at("ledger").get_to(options.ledger);
+  json.at("ensemble").get_to(options.ensemble);
+  json.at("seed").get_to(options.seed);
+  json.at("single_precision").get_to(options.single_precision);
+  return options;
+}
+
+// Activation variances are left out: a regressor's are infinite, which JSON cannot say.
+Json to_json(const Architecture& architecture) {
+  return {{"widths", architecture.widths},
+          {"slopes", architecture.slopes},
+          {"bias", architecture.bias}};
+}
+
+Architecture architecture_from(const Json& json) {
+  Architecture architecture;
+  json.at("widths").get_to(architecture.widths);
+  json.at("slopes").get_to(architecture.slopes);
+  json.at("bias").get_to(architecture.bias);
+  return architecture;
+}
+
+template <class T>
+Tensor tensor(std::string name, const std::vector<T>& numbers) {
+  return {std::move(name),
+          {detail::number_type<T>(), {numbers.size()}},
+          {std::as_bytes(std::span(numbers))}};
+}
+
+template <class T>
+Tensor ledger_tensor(std::string name, const Ledger<T>& ledger,
+                     std::vector<T> BatchMessage<T>::*part, std::size_t weights) {
+  Tensor result{std::move(name), {detail::number_type<T>(), {ledger.messages.size(), weights}}, {}};
+  for (const auto& message : ledger.messages) {
+    result.pieces.push_back(std::as_bytes(std::span(message.*part)));
+  }
+  return result;
+}
+
+std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
+
+template <class T>
+void add_tensors(const Members<T>& members, std::vector<Tensor>& tensors) {
+  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
+    const std::string name = member_name(m);
+    const auto& posterior = members.posteriors[m];
+    const auto& ledger = members.ledgers[m];
+    tensors.push_back(tensor(name + "prior.mean", members.priors[m].mean));
+    tensors.push_back(tensor(name + "prior.variance", members.priors[m].variance));
+    tensors.push_back(tensor(name + "posterior.tau", posterior.tau));
+    tensors.push_back(tensor(name + "posterior.rho", posterior.rho));
+    tensors.push_back(tensor(name + "noise_variance", posterior.noise_variance));
+    if (ledger.mode != LedgerMode::full) continue;
+    const std::size_t weights = posterior.tau.size();
+    tensors.push_back(ledger_tensor(name + "ledger.tau", ledger, &BatchMessage<T>::tau, weights));
+    tensors.push_back(ledger_tensor(name + "ledger.rho", ledger, &BatchMessage<T>::rho, weights));
+  }
+}
+
+template <class T>
+Ledger<T> read_ledger(const SafetensorsFile& file, const std::string& name, std::size_t batches,
+                      std::size_t weights) {
+  Ledger<T> ledger;
+  const std::vector<std::size_t> shape{batches, weights};
+  for (std::size_t b = 0; b < batches; ++b) {
+    ledger.messages.push_back(
+        {file.read_part<T>(name + "ledger.tau", shape, b * weights, weights),
+         file.read_part<T>(name + "ledger.rho", shape, b * weights, weights)});
+  }
+  return ledger;
+}
+
+void require(const SafetensorsFile& file, bool condition, const char* reason) {
+  if (!condition) file.fail(reason);
+}
+
+// The checksum has vouched for the bytes; this is for a file that another program made.
+template <class T>
+void check_numbers(const SafetensorsFile& file, const Posterior<T>& posterior) {
+  for (std::size_t k = 0; k < posterior.tau.size(); ++k) {
+    require(
+        file,
+        std::isfinite(posterior.tau[k]) && std::isfinite(posterior.rho[k]) && posterior.rho[k] > 0,
+        "a weight's posterior is not a proper Gaussian");
+  }
+  for (const double noise : posterior.noise_variance) {
+    require(file, std::isfinite(noise) && noise >= 0, "the noise variance is not one");
+  }
+}
+
+template <class T>
+Members<T> read_members(const SafetensorsFile& file, const Architecture& architecture,
+                        const RegressorOptions& options, std::size_t batches) {
+  Members<T> members;
+  const std::size_t weights = architecture.weight_count();
+  for (std::size_t m = 0; m < options.ensemble; ++m) {
+    const std::string name = member_name(m);
+    members.priors.push_back({file.read<double>(name + "prior.mean", {weights}),
+                              file.read<double>(name + "prior.variance", {weights})});
+    members.priors.back().validate(architecture);
+    members.posteriors.push_back(
+        {architecture, file.read<T>(name + "posterior.tau", {weights}),
+         file.read<T>(name + "posterior.rho", {weights}),
+         file.read<double>(name + "noise_variance", {architecture.outputs()})});
+    check_numbers(file, members.posteriors.back());
+    const bool full = options.ledger == LedgerMode::full;
+    members.ledgers.push_back(full ? read_ledger<T>(file, name, batches, weights)
+                                   : Ledger<T>{options.ledger, {}});
+  }
+  return members;
+}
+
+std::vector<std::size_t> read_sizes(const SafetensorsFile& file, const std::string& name) {
+  const auto numbers = file.read<std::uint64_t>(name, file.shape(name));
+  return {numbers.begin(), numbers.end()};
+}
+
+void check_format(const SafetensorsFile& file) {
+  require(file, file.metadata("format") == "dma-model",
+          "is a safetensors file, but not a dma model");
+  const std::string version = file.metadata("version");
+  if (version != std::to_string(model_format_version)) {
+    file.fail("has model format " + version + ", this program reads format " +
+              std::to_string(model_format_version) + "; use the version of dma that wrote it");
+  }
+}
+
+Model model_from(const SafetensorsFile& file) {
+  const Json json = Json::parse(file.metadata("model"));
+  Model model;
+  model.options = options_from(json.at("options"));
+  json.at("encoder").get_to(model.encoder);
+  json.at("report").get_to(model.report);
+  const Architecture architecture = architecture_from(json.at("architecture"));
+  architecture.validate(model.options.rule);
+  require(file,
+          architecture.inputs() == model.encoder.width() &&
+              architecture.outputs() == model.encoder.targets.size(),
+          "its encoder and its network do not fit together");
+  require(file, model.options.ensemble > 0, "has no members");
+  model.batch_rows = read_sizes(file, "batch_rows");
+  model.row_hashes = file.read<std::uint64_t>("row_hashes", file.shape("row_hashes"));
+  const std::size_t rows =
+      std::accumulate(model.batch_rows.begin(), model.batch_rows.end(), std::size_t{0});
+  require(file, rows == model.row_hashes.size(), "its batches and its rows do not fit together");
+  const std::size_t batches = model.batch_rows.size();
+  if (model.options.single_precision) {
+    model.members = read_members<float>(file, architecture, model.options, batches);
+  } else {
+    model.members = read_members<double>(file, architecture, model.options, batches);
+  }
+  return model;
+}
+
+}  // namespace
+
+void write_model(const Model& model, const std::filesystem::path& path) {
+  const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());
+  std::vector<Tensor> tensors{tensor("batch_rows", batch_rows),
+                              tensor("row_hashes", model.row_hashes)};
+  std::visit([&](const auto& members) { add_tensors(members, tensors); }, model.members);
+  const Architecture& architecture = std::visit(
+      [](const auto& members) -> const Architecture& {
+        return members.posteriors.front().architecture;
+      },
+      model.members);
+  const Json json{{"options", to_json(model.options)},
+                  {"encoder", model.encoder},
+                  {"architecture", to_json(architecture)},
+                  {"report", model.report}};
+  try {
+    detail::write_safetensors(path,
+                              {{"format", "dma-model"},
+                               {"version", std::to_string(model_format_version)},
+                               {"precision", model.options.single_precision ? "float" : "double"},
+                               {"model", json.dump()}},
+                              tensors);
+  } catch (const FileError& error) {
+    throw ModelError(error.what());
+  }
+}
+
+Model read_model(const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  check_format(file);
+  try {
+    return model_from(file);
+  } catch (const Json::exception& error) {
+    file.fail(std::string("its description cannot be read: ") + error.what());
+  } catch (const NetworkError& error) {
+    file.fail(error.what());
+  }
+}
+
+}  // namespace dma

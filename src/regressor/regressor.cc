@@ -1,0 +1,146 @@
+#include <dma/regressor/regressor.h>
+
+#include <chrono>
+#include <cmath>
+
+#include <dma/regressor/model_file.h>
+#include <dma/special/normal.h>
+
+#include "network/require.h"
+#include "regressor/fit.h"
+
+namespace dma {
+namespace {
+
+using detail::OrderedRows;
+using detail::require;
+
+void validate(const RegressorOptions& options) {
+  require(!options.target.empty(), "no target is named");
+  require(options.ensemble > 0, "ensemble is 0: at least one member is needed");
+  require(options.epochs > 0, "epochs is 0");
+  require(!options.noise || (*options.noise > 0 && std::isfinite(*options.noise)),
+          "the noise must be positive and finite");
+  for (const std::size_t units : options.hidden) require(units > 0, "a hidden layer has 0 units");
+}
+
+// Text goes into the model file, which is JSON and therefore UTF-8.
+void require_utf8(const std::string& text, const Table& table, const std::string& column) {
+  const auto continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
+  for (std::size_t k = 0; k < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[k]);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xc2 ? 0
+                               : lead < 0xe0 ? 2
+                               : lead < 0xf0 ? 3
+                               : lead < 0xf5 ? 4
+                                             : 0;
+    bool sound = length > 0 && k + length <= text.size();
+    for (std::size_t j = 1; sound && j < length; ++j) sound = continuation(text[k + j]);
+    if (!sound) {
+      throw DataError(table.source + ", column '" + column +
+                      "': its name or one of its values is not UTF-8 text; convert the file, for "
+                      "example with iconv -f latin1 -t utf-8");
+    }
+    k += length;
+  }
+}
+
+void require_utf8(const Encoder& encoder, const Table& table) {
+  for (const FeatureColumn& column : encoder.features) {
+    require_utf8(column.name, table, column.name);
+    for (const std::string& value : column.categories) require_utf8(value, table, column.name);
+  }
+  for (const TargetColumn& column : encoder.targets) {
+    require_utf8(column.name, table, column.name);
+  }
+  for (const DroppedColumn& column : encoder.dropped) {
+    require_utf8(column.name + column.reason, table, column.name);
+  }
+}
+
+// A model that is its posterior: what it was learnt from is no longer in it.
+template <class T>
+void forget_ledger(Members<T>& members) {
+  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
+    const Posterior<T>& posterior = members.posteriors[m];
+    WeightPrior& prior = members.priors[m];
+    for (std::size_t k = 0; k < prior.mean.size(); ++k) {
+      prior.variance[k] = 1 / static_cast<double>(posterior.rho[k]);
+      prior.mean[k] = static_cast<double>(posterior.tau[k]) * prior.variance[k];
+    }
+    members.ledgers[m].messages.clear();
+  }
+}
+
+}  // namespace
+
+double Predicted::stddev() const { return std::hypot(epistemic_std, noise_std); }
+double Predicted::lower(double level) const {
+  return mean - special::normal_quantile((1 + level) / 2) * stddev();
+}
+double Predicted::upper(double level) const {
+  return mean + special::normal_quantile((1 + level) / 2) * stddev();
+}
+
+double FitReport::cavity_nll() const {
+  double sum = 0;
+  for (const Metrics& metrics : cavity) sum += metrics.nll;
+  return sum / static_cast<double>(cavity.size());
+}
+
+std::array<double, 4> FitReport::cavity_coverage() const {
+  std::array<double, 4> mean{};
+  for (const Metrics& metrics : cavity) {
+    for (std::size_t k = 0; k < mean.size(); ++k) {
+      mean[k] += metrics.coverage[k] / static_cast<double>(cavity.size());
+    }
+  }
+  return mean;
+}
+
+Regressor Regressor::fit(Table table, const RegressorOptions& options, const OnProgress& progress) {
+  validate(options);
+  const auto start = std::chrono::steady_clock::now();
+  Encoder encoder = Encoder::fit(table, {.targets = options.target,
+                                         .features = options.features,
+                                         .drop = options.drop,
+                                         .categorical = options.categorical});
+  require_utf8(encoder, table);
+  EncodedRows encoded = encoder.encode(table);
+  table = {};  // room for the trainers' copies
+  detail::shuffle(encoded, options.seed);
+  OrderedRows rows{encoded.rows, std::move(encoded.inputs), std::move(encoded.targets)};
+  Regressor result(
+      detail::fit_rows(std::move(encoder), options, rows, std::move(encoded.hashes), progress));
+  FitReport& report = result.model_.report;
+  report.rows_without_target = encoded.without_target;
+  report.train_nll =
+      detail::mean_nll(result.predict_encoded(rows.inputs, rows.rows, options.threads),
+                       rows.targets, result.encoder());
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+std::vector<Predicted> Regressor::predict_encoded(const std::vector<double>& inputs,
+                                                  std::size_t rows, std::size_t threads) const {
+  return detail::predict_rows(model_, inputs, rows, threads);
+}
+
+std::vector<Predicted> Regressor::predict(const Table& table, std::size_t threads) const {
+  const EncodedRows rows = model_.encoder.encode_inputs(table);
+  return predict_encoded(rows.inputs, rows.rows, threads);
+}
+
+void Regressor::save(const std::filesystem::path& path, bool slim) const {
+  if (!slim) return write_model(model_, path);
+  Model copy = model_;
+  copy.batch_rows.clear();
+  copy.row_hashes.clear();
+  std::visit([](auto& members) { forget_ledger(members); }, copy.members);
+  write_model(copy, path);
+}
+
+Regressor Regressor::load(const std::filesystem::path& path) { return Regressor(read_model(path)); }
+
+}  // namespace dma

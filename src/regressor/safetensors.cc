@@ -1,0 +1,283 @@
+#include "regressor/safetensors.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include <dma/data/atomic_file.h>
+#include <dma/regressor/model_file.h>
+
+namespace dma::detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view before_checksum = R"({"__metadata__":{"checksum":")";
+constexpr std::size_t length_bytes = 8;
+constexpr std::size_t checksum_offset = length_bytes + before_checksum.size();
+constexpr std::string_view no_checksum = "00000000";
+constexpr std::size_t piece_bytes = 1 << 20;
+
+std::size_t bytes_of(NumberType type) { return type == NumberType::f32 ? 4 : 8; }
+
+const char* text_of(NumberType type) {
+  constexpr std::array names{"F32", "F64", "U64"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::size_t count_of(const std::vector<std::size_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+std::array<std::byte, length_bytes> little_endian(std::uint64_t value) {
+  std::array<std::byte, length_bytes> bytes{};
+  for (std::size_t k = 0; k < length_bytes; ++k) bytes[k] = std::byte(value >> (8 * k) & 0xff);
+  return bytes;
+}
+
+std::string hex(std::uint32_t value) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text(8, '0');
+  for (std::size_t k = 0; k < 8; ++k) text[7 - k] = digits[value >> (4 * k) & 15];
+  return text;
+}
+
+class Checksum {
+ public:
+  void add(std::span<const std::byte> bytes) {
+    sum_ = crc32_z(sum_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  }
+  std::string text() const { return hex(static_cast<std::uint32_t>(sum_)); }
+
+ private:
+  uLong sum_ = crc32_z(0, nullptr, 0);
+};
+
+std::string header_of(const Metadata& metadata, std::span<const Tensor> tensors) {
+  Json header;
+  header["__metadata__"]["checksum"] = no_checksum;
+  for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
+  std::size_t offset = 0;
+  for (const Tensor& tensor : tensors) {
+    const std::size_t end = offset + count_of(tensor.info.shape) * bytes_of(tensor.info.type);
+    header[tensor.name] = {{"dtype", text_of(tensor.info.type)},
+                           {"shape", tensor.info.shape},
+                           {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  // The layout wants the data aligned, and allows spaces after the header for it.
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+// Hands over the data as it stands in the file.
+template <class Take>
+void each_piece(std::span<const Tensor> tensors, const Take& take) {
+  std::vector<std::byte> copy;
+  for (const Tensor& tensor : tensors) {
+    for (std::span<const std::byte> rest : tensor.pieces) {
+      while (!rest.empty()) {
+        const auto piece = rest.first(std::min(rest.size(), piece_bytes));
+        copy.assign(piece.begin(), piece.end());
+        swap_unless_little(copy, bytes_of(tensor.info.type));
+        take(std::span<const std::byte>(copy));
+        rest = rest.subspan(piece.size());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void swap_unless_little(std::span<std::byte> bytes, std::size_t number_size, std::endian machine) {
+  if (machine == std::endian::little) return;
+  for (std::size_t k = 0; k + number_size <= bytes.size(); k += number_size) {
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(k),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(k + number_size));
+  }
+}
+
+void write_safetensors(const std::filesystem::path& path, const Metadata& metadata,
+                       std::span<const Tensor> tensors) {
+  AtomicFile file(path);
+  std::string header = header_of(metadata, tensors);
+  const auto length = little_endian(header.size());
+  Checksum sum;
+  sum.add(length);
+  sum.add(std::as_bytes(std::span(header)));
+  each_piece(tensors, [&](auto piece) { sum.add(piece); });
+  header.replace(before_checksum.size(), no_checksum.size(), sum.text());
+  file.write(length);
+  file.write(header);
+  each_piece(tensors, [&](auto piece) { file.write(piece); });
+  file.commit();
+}
+
+SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(path)) {
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail("cannot be opened: " + std::generic_category().message(errno));
+  try {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) fail("cannot be examined");
+    if (S_ISDIR(status.st_mode)) fail("is a directory, not a model file");
+    if (!S_ISREG(status.st_mode)) fail("is not a regular file");
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    std::string header;
+    const std::uint64_t data_begin = read_header(header);
+    check_sum(size);
+    parse(header, data_begin, size);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+SafetensorsFile::~SafetensorsFile() { ::close(descriptor_); }
+
+void SafetensorsFile::fail(const std::string& reason) const {
+  throw ModelError(path_.string() + ": " + reason);
+}
+
+void SafetensorsFile::read_bytes(std::size_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got =
+        ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("cannot be read: " + std::generic_category().message(errno));
+    if (got == 0) fail("ends at byte " + std::to_string(offset) + ": it is cut short");
+    offset += static_cast<std::size_t>(got);
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+// Returns where the data begins.
+std::uint64_t SafetensorsFile::read_header(std::string& header) const {
+  struct stat status {};
+  (void)::fstat(descriptor_, &status);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size < checksum_offset + no_checksum.size()) {
+    fail("is not a dma model: only " + std::to_string(size) + " bytes");
+  }
+  std::array<std::byte, length_bytes> bytes{};
+  read_bytes(0, bytes);
+  std::uint64_t length = 0;
+  for (std::size_t k = 0; k < length_bytes; ++k) length |= std::uint64_t(bytes[k]) << (8 * k);
+  std::string start(before_checksum.size(), '\0');
+  read_bytes(length_bytes, std::as_writable_bytes(std::span(start)));
+  if (start != before_checksum) fail("is not a dma model: byte 8 does not begin its header");
+  if (length > size - length_bytes) {
+    fail("is cut short or damaged: bytes 0 to 7 announce a header of " + std::to_string(length) +
+         " bytes, but the file has " + std::to_string(size));
+  }
+  header.resize(length);
+  read_bytes(length_bytes, std::as_writable_bytes(std::span(header)));
+  return length_bytes + length;
+}
+
+void SafetensorsFile::check_sum(std::uint64_t size) const {
+  Checksum sum;
+  std::string said(no_checksum.size(), '\0');
+  read_bytes(checksum_offset, std::as_writable_bytes(std::span(said)));
+  std::vector<std::byte> piece;
+  for (std::uint64_t offset = 0; offset < size; offset += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece_bytes, size - offset));
+    read_bytes(offset, piece);
+    if (offset == 0) std::memcpy(piece.data() + checksum_offset, no_checksum.data(), 8);
+    sum.add(piece);
+  }
+  if (sum.text() != said) {
+    fail("is damaged: its checksum is " + sum.text() + ", byte " + std::to_string(checksum_offset) +
+         " says " + said);
+  }
+}
+
+void SafetensorsFile::parse(const std::string& header, std::size_t data_begin, std::size_t size) {
+  try {
+    const Json parsed = Json::parse(header);
+    for (const auto& [name, value] : parsed.items()) {
+      if (name == "__metadata__") {
+        metadata_ = value.get<std::map<std::string, std::string>>();
+        continue;
+      }
+      Entry entry{{NumberType::f64, value.at("shape").get<std::vector<std::size_t>>()}, 0, 0};
+      const auto type = value.at("dtype").get<std::string>();
+      for (const NumberType candidate : {NumberType::f32, NumberType::f64, NumberType::u64}) {
+        if (type == text_of(candidate)) entry.info.type = candidate;
+      }
+      const auto offsets = value.at("data_offsets").get<std::array<std::size_t, 2>>();
+      const std::size_t room = size - data_begin;
+      const std::size_t bytes = count_of(entry.info.shape) * bytes_of(entry.info.type);
+      if (type != text_of(entry.info.type) || offsets[0] > offsets[1] || offsets[1] > room ||
+          offsets[1] - offsets[0] != bytes) {
+        fail("array '" + name + "' does not fit into the file");
+      }
+      entry.begin = data_begin + offsets[0];
+      entry.end = data_begin + offsets[1];
+      entries_.emplace(name, std::move(entry));
+    }
+  } catch (const Json::exception& error) {
+    fail(std::string("its header cannot be read: ") + error.what());
+  }
+}
+
+std::string SafetensorsFile::metadata(const std::string& key) const {
+  const auto found = metadata_.find(key);
+  return found == metadata_.end() ? std::string() : found->second;
+}
+
+const SafetensorsFile::Entry& SafetensorsFile::entry(const std::string& name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) fail("has no array '" + name + "'");
+  return found->second;
+}
+
+const std::vector<std::size_t>& SafetensorsFile::shape(const std::string& name) const {
+  return entry(name).info.shape;
+}
+
+template <class T>
+std::vector<T> SafetensorsFile::read_part(const std::string& name,
+                                          const std::vector<std::size_t>& shape, std::size_t first,
+                                          std::size_t count) const {
+  const Entry& found = entry(name);
+  if (found.info != TensorInfo{number_type<T>(), shape}) {
+    fail("array '" + name + "' has another type or shape than the model");
+  }
+  std::vector<T> numbers(count);
+  const auto bytes = std::as_writable_bytes(std::span(numbers));
+  read_bytes(found.begin + first * sizeof(T), bytes);
+  swap_unless_little(bytes, sizeof(T));
+  return numbers;
+}
+
+template <class T>
+std::vector<T> SafetensorsFile::read(const std::string& name,
+                                     const std::vector<std::size_t>& shape) const {
+  return read_part<T>(name, shape, 0, count_of(shape));
+}
+
+template std::vector<float> SafetensorsFile::read(const std::string&,
+                                                  const std::vector<std::size_t>&) const;
+template std::vector<double> SafetensorsFile::read(const std::string&,
+                                                   const std::vector<std::size_t>&) const;
+template std::vector<std::uint64_t> SafetensorsFile::read(const std::string&,
+                                                          const std::vector<std::size_t>&) const;
+template std::vector<float> SafetensorsFile::read_part(const std::string&,
+                                                       const std::vector<std::size_t>&, std::size_t,
+                                                       std::size_t) const;
+template std::vector<double> SafetensorsFile::read_part(const std::string&,
+                                                        const std::vector<std::size_t>&,
+                                                        std::size_t, std::size_t) const;
+
+}  // namespace dma::detail

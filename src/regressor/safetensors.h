@@ -1,0 +1,95 @@
+// regressor/safetensors.h: files in the safetensors layout, with a checksum.
+//
+//   8 bytes   length of the header, little-endian
+//   header    {"__metadata__": {"checksum": "xxxxxxxx", ...}, "name": {"dtype", "shape", "data_offsets"}, ...}
+//   data      the arrays, little-endian, one after the other, in the header's order
+//
+// The checksum is the CRC-32 of the whole file with its own eight digits taken as zeros. It stands first
+// in the header, so that a damaged file is refused before anything else in it is believed.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dma::detail {
+
+enum class NumberType { f32, f64, u64 };
+
+template <class T>
+constexpr NumberType number_type() {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  if constexpr (std::is_same_v<T, float>) return NumberType::f32;
+  if constexpr (std::is_same_v<T, double>) return NumberType::f64;
+  return NumberType::u64;
+}
+
+struct TensorInfo {
+  NumberType type;
+  std::vector<std::size_t> shape;
+
+  friend bool operator==(const TensorInfo&, const TensorInfo&) = default;
+};
+
+// An array that may lie in pieces: consecutive in the file.
+struct Tensor {
+  std::string name;
+  TensorInfo info;
+  std::vector<std::span<const std::byte>> pieces;
+};
+
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+// Throws FileError.
+void write_safetensors(const std::filesystem::path& path, const Metadata& metadata,
+                       std::span<const Tensor> tensors);
+
+class SafetensorsFile {
+ public:
+  // Opens and checks the whole file. Throws ModelError with the reason.
+  explicit SafetensorsFile(std::filesystem::path path);
+  ~SafetensorsFile();
+  SafetensorsFile(const SafetensorsFile&) = delete;
+  SafetensorsFile& operator=(const SafetensorsFile&) = delete;
+
+  // Empty if there is no such entry.
+  std::string metadata(const std::string& key) const;
+  // Throws ModelError if there is no array of this name, type and shape.
+  template <class T>
+  std::vector<T> read(const std::string& name, const std::vector<std::size_t>& shape) const;
+  // Part of it: `count` numbers from `first` on.
+  template <class T>
+  std::vector<T> read_part(const std::string& name, const std::vector<std::size_t>& shape,
+                           std::size_t first, std::size_t count) const;
+  const std::vector<std::size_t>& shape(const std::string& name) const;
+  [[noreturn]] void fail(const std::string& reason) const;
+
+ private:
+  struct Entry {
+    TensorInfo info;
+    std::size_t begin, end;  // in the file
+  };
+
+  std::uint64_t read_header(std::string& header) const;
+  void check_sum(std::uint64_t size) const;
+  void parse(const std::string& header, std::size_t data_begin, std::size_t size);
+  const Entry& entry(const std::string& name) const;
+  void read_bytes(std::size_t offset, std::span<std::byte> bytes) const;
+
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, Entry> entries_;
+};
+
+// Turns numbers of this size from the machine's byte order into little-endian, or back.
+void swap_unless_little(std::span<std::byte> bytes, std::size_t number_size,
+                        std::endian machine = std::endian::native);
+
+}  // namespace dma::detail
