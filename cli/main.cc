@@ -25,13 +25,16 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "Approximate inference whose messages are approximated directly, and what stands on it.",
-      "dma");
+  CLI::App app("Predictions that say how sure they are, from tables and from factor graphs.",
+               "dma");
   app.set_version_flag("--version", DMA_VERSION);
   app.require_subcommand(1);
-  dma::cli::add_infer(app);
-  dma::cli::add_reproduce(app);
+  for (const auto add : {dma::cli::add_fit, dma::cli::add_predict, dma::cli::add_evaluate,
+                         dma::cli::add_update, dma::cli::add_forget, dma::cli::add_inspect,
+                         dma::cli::add_plot, dma::cli::add_sample, dma::cli::add_demo,
+                         dma::cli::add_infer, dma::cli::add_reproduce, dma::cli::add_completion}) {
+    add(app);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -35,42 +35,6 @@ std::size_t batch_size_of(const RegressorOptions& options, std::size_t rows, std
                                  rows);
 }
 
-Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
-                     const Encoder& encoder, std::size_t target) {
-  std::vector<double> y;
-  std::vector<double> means;
-  std::vector<double> deviations;
-  const TargetColumn& column = encoder.targets[target];
-  for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
-    if (std::isnan(predicted[n].mean)) continue;
-    y.push_back(column.mean + column.deviation * targets[n]);
-    means.push_back(predicted[n].mean);
-    deviations.push_back(predicted[n].stddev());
-  }
-  return score(y, means, deviations);
-}
-
-// The members' cavity predictions, mixed as predict() mixes.
-std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, const Encoder& encoder) {
-  const std::size_t size = results.front().cavity_predictions.mean.size();
-  const std::size_t outputs = encoder.targets.size();
-  const auto count = static_cast<double>(results.size());
-  Prediction mixture{std::vector<double>(size), std::vector<double>(size),
-                     std::vector<double>(size)};
-  for (std::size_t n = 0; n < size; ++n) {
-    for (const FitResult& result : results) {
-      mixture.mean[n] += result.cavity_predictions.mean[n] / count;
-      mixture.epistemic_variance[n] += result.cavity_predictions.variance[n] / count;
-      mixture.noise_variance[n] += result.noise_variance[n % outputs] / count;
-    }
-    for (const FitResult& result : results) {
-      const double apart = result.cavity_predictions.mean[n] - mixture.mean[n];
-      mixture.epistemic_variance[n] += apart * apart / count;
-    }
-  }
-  return in_own_units(mixture, encoder);
-}
-
 }  // namespace
 
 std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder) {
@@ -92,6 +56,21 @@ std::vector<Predicted> predict_rows(const Model& model, std::span<const double> 
         return in_own_units(predict(posteriors, inputs, rows, threads), model.encoder);
       },
       model.members);
+}
+
+Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
+                     const Encoder& encoder, std::size_t target) {
+  std::vector<double> y;
+  std::vector<double> means;
+  std::vector<double> deviations;
+  const TargetColumn& column = encoder.targets[target];
+  for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
+    if (std::isnan(predicted[n].mean)) continue;
+    y.push_back(column.mean + column.deviation * targets[n]);
+    means.push_back(predicted[n].mean);
+    deviations.push_back(predicted[n].stddev());
+  }
+  return score(y, means, deviations);
 }
 
 double mean_nll(const std::vector<Predicted>& predicted, std::span<const double> targets,
@@ -138,6 +117,31 @@ std::size_t most_epochs(const std::vector<FitResult>& results) {
   for (const FitResult& result : results) most = std::max(most, result.epochs);
   return most;
 }
+
+namespace {
+
+// The members' cavity predictions, mixed as predict() mixes.
+std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, const Encoder& encoder) {
+  const std::size_t size = results.front().cavity_predictions.mean.size();
+  const std::size_t outputs = encoder.targets.size();
+  const auto count = static_cast<double>(results.size());
+  Prediction mixture{std::vector<double>(size), std::vector<double>(size),
+                     std::vector<double>(size)};
+  for (std::size_t n = 0; n < size; ++n) {
+    for (const FitResult& result : results) {
+      mixture.mean[n] += result.cavity_predictions.mean[n] / count;
+      mixture.epistemic_variance[n] += result.cavity_predictions.variance[n] / count;
+      mixture.noise_variance[n] += result.noise_variance[n % outputs] / count;
+    }
+    for (const FitResult& result : results) {
+      const double apart = result.cavity_predictions.mean[n] - mixture.mean[n];
+      mixture.epistemic_variance[n] += apart * apart / count;
+    }
+  }
+  return in_own_units(mixture, encoder);
+}
+
+}  // namespace
 
 void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, Model& model) {
   FitReport& report = model.report;

@@ -28,6 +28,9 @@ std::vector<Predicted> predict_rows(const Model& model, std::span<const double> 
                                     std::size_t rows, std::size_t threads);
 std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder);
 
+// In the target's own unit; predictions that are NaN are left out.
+Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
+                     const Encoder& encoder, std::size_t target);
 // Mean over rows and targets; the targets are standardised, the likelihood is not.
 double mean_nll(const std::vector<Predicted>& predicted, std::span<const double> targets,
                 const Encoder& encoder);

@@ -99,14 +99,25 @@ std::array<double, 4> FitReport::cavity_coverage() const {
   return mean;
 }
 
-Regressor Regressor::fit(Table table, const RegressorOptions& options, const OnProgress& progress) {
+Encoder Regressor::encoder_for(const Table& table, const RegressorOptions& options) {
   validate(options);
-  const auto start = std::chrono::steady_clock::now();
   Encoder encoder = Encoder::fit(table, {.targets = options.target,
                                          .features = options.features,
                                          .drop = options.drop,
                                          .categorical = options.categorical});
   require_utf8(encoder, table);
+  return encoder;
+}
+
+Regressor Regressor::fit(Table table, const RegressorOptions& options, const OnProgress& progress) {
+  Encoder encoder = encoder_for(table, options);
+  return fit(std::move(table), std::move(encoder), options, progress);
+}
+
+Regressor Regressor::fit(Table table, Encoder encoder, const RegressorOptions& options,
+                         const OnProgress& progress) {
+  validate(options);
+  const auto start = std::chrono::steady_clock::now();
   EncodedRows encoded = encoder.encode(table);
   table = {};  // room for the trainers' copies
   detail::shuffle(encoded, options.seed);
@@ -130,6 +141,17 @@ std::vector<Predicted> Regressor::predict_encoded(const std::vector<double>& inp
 std::vector<Predicted> Regressor::predict(const Table& table, std::size_t threads) const {
   const EncodedRows rows = model_.encoder.encode_inputs(table);
   return predict_encoded(rows.inputs, rows.rows, threads);
+}
+
+std::vector<Metrics> Regressor::evaluate(const Table& table, std::size_t threads) const {
+  const EncodedRows rows = encoder().encode(table);
+  if (rows.rows == 0) throw DataError(table.source + ": no row has a target");
+  const auto predicted = predict_encoded(rows.inputs, rows.rows, threads);
+  std::vector<Metrics> metrics;
+  for (std::size_t k = 0; k < encoder().targets.size(); ++k) {
+    metrics.push_back(detail::score_target(predicted, rows.targets, encoder(), k));
+  }
+  return metrics;
 }
 
 void Regressor::save(const std::filesystem::path& path, bool slim) const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct Table {
   // Line of each row's first character; empty if row r stands in line first_line + r.
   std::vector<std::uint32_t> lines = {};
   std::size_t first_line = 1;
+  // The first line was taken as names although every cell is a number: perhaps the file has no header.
+  bool numeric_header = false;
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().rows(); }
   std::size_t line(std::size_t row) const { return lines.empty() ? first_line + row : lines[row]; }
@@ -42,5 +45,10 @@ struct Table {
   // Throws DataError if columns have different lengths, no name, or the same name twice.
   void validate() const;
 };
+
+// These rows, in this order.
+Table select_rows(const Table& table, std::span<const std::size_t> rows);
+// Adds the rows of a table that has the same columns, in the same order, numbers where it has numbers.
+void append_rows(Table& table, const Table& more);
 
 }  // namespace dma

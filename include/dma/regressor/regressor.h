@@ -78,12 +78,19 @@ class Regressor {
 
   static Regressor fit(Table table, const RegressorOptions& options,
                        const OnProgress& progress = {});
+  // With an encoder from encoder_for(), for those who want to see it first.
+  static Regressor fit(Table table, Encoder encoder, const RegressorOptions& options,
+                       const OnProgress& progress = {});
+  static Encoder encoder_for(const Table& table, const RegressorOptions& options);
 
   // Rows x targets. The same numbers whatever the number of threads; 0: all cores.
   std::vector<Predicted> predict(const Table& table, std::size_t threads = 0) const;
   // Of inputs already encoded by encoder(): row-major.
   std::vector<Predicted> predict_encoded(const std::vector<double>& inputs, std::size_t rows,
                                          std::size_t threads = 0) const;
+
+  // How good the predictions are: one entry per target. Rows without a target are left out.
+  std::vector<Metrics> evaluate(const Table& table, std::size_t threads = 0) const;
 
   // Learns new rows as new batches. Without the training data the old messages stand; with it the old
   // batches are swept too and the noise is learnt again.

@@ -1,0 +1,78 @@
+#include "band.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace dma::cli {
+namespace {
+
+struct Frame {
+  double low, high;
+  std::size_t height;
+
+  // Row 0 is the top one; -1 if outside.
+  int row(double y) const {
+    const double place = (high - y) / (high - low) * static_cast<double>(height - 1);
+    const double rounded = std::round(place);
+    return rounded < 0 || rounded > static_cast<double>(height - 1) ? -1
+                                                                    : static_cast<int>(rounded);
+  }
+};
+
+Frame frame_of(const Band& band, std::size_t height) {
+  Frame frame{band.predicted.front().mean, band.predicted.front().mean, height};
+  const auto include = [&](double y) {
+    frame.low = std::min(frame.low, y);
+    frame.high = std::max(frame.high, y);
+  };
+  for (const Predicted& p : band.predicted) {
+    include(p.mean - 2 * p.stddev());
+    include(p.mean + 2 * p.stddev());
+  }
+  for (const double y : band.data_y) include(y);
+  return frame;
+}
+
+}  // namespace
+
+std::string draw(const Band& band, std::size_t height) {
+  const Frame frame = frame_of(band, height);
+  const std::size_t width = band.x.size();
+  std::vector<std::string> rows(height, std::string(width, ' '));
+  const auto put = [&](std::size_t column, int row, char mark) {
+    if (row >= 0) rows[static_cast<std::size_t>(row)][column] = mark;
+  };
+  for (std::size_t c = 0; c < width; ++c) {
+    const Predicted& p = band.predicted[c];
+    const int top = frame.row(p.mean + 2 * p.stddev());
+    const int bottom = frame.row(p.mean - 2 * p.stddev());
+    for (int row = top; row <= bottom; ++row) put(c, row, ':');
+  }
+  const double step = (band.x.back() - band.x.front()) / static_cast<double>(width - 1);
+  for (std::size_t n = 0; n < band.data_x.size(); ++n) {
+    const double column = std::round((band.data_x[n] - band.x.front()) / step);
+    if (column < 0 || column > static_cast<double>(width - 1)) continue;
+    put(static_cast<std::size_t>(column), frame.row(band.data_y[n]), 'o');
+  }
+  for (std::size_t c = 0; c < width; ++c) put(c, frame.row(band.predicted[c].mean), '-');
+
+  std::string picture;
+  for (std::size_t r = 0; r < height; ++r) {
+    const bool labelled = r == 0 || r == height - 1 || r == height / 2;
+    const double y = frame.high - (frame.high - frame.low) * static_cast<double>(r) /
+                                      static_cast<double>(height - 1);
+    picture += fmt::format("{:>10} |{}\n", labelled ? fmt::format("{:.3g}", y) : "", rows[r]);
+  }
+  std::string axis(width, ' ');
+  for (std::size_t c = 0; c < width; ++c) {
+    if (band.x[c] >= band.data_low && band.x[c] <= band.data_high) axis[c] = '=';
+  }
+  const std::string left = fmt::format("{:.3g}", band.x.front());
+  picture += fmt::format("{:>10} +{}\n", "", axis);
+  picture += fmt::format("{:>10}  {}{:>{}.3g}\n", "", left, band.x.back(), width - left.size());
+  return picture;
+}
+
+}  // namespace dma::cli

@@ -1,0 +1,21 @@
+// cli/band.h: a prediction's band over one input, drawn with characters.
+#pragma once
+
+#include <dma/regressor/regressor.h>
+
+#include <string>
+#include <vector>
+
+namespace dma::cli {
+
+struct Band {
+  std::vector<double> x;                         // evenly spaced, one per column of the picture
+  std::vector<Predicted> predicted;              // at x
+  double data_low = 0, data_high = 0;            // range of the training data
+  std::vector<double> data_x = {}, data_y = {};  // rows to show, if any
+};
+
+// '-' the mean, ':' inside two standard deviations, 'o' a row. Under the axis the training range.
+std::string draw(const Band& band, std::size_t height);
+
+}  // namespace dma::cli

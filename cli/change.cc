@@ -1,0 +1,201 @@
+// dma update and dma forget: rows come and go without fitting anew.
+#include <CLI/CLI.hpp>
+#include <dma/regressor/regressor.h>
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "commands.h"
+#include "csv_arguments.h"
+#include "progress.h"
+#include "report.h"
+
+namespace dma::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::filesystem::path model, output;
+  std::string rows;
+  std::vector<std::string> data;
+  std::optional<std::size_t> batch;
+  CsvArguments csv;
+  bool compare = false;
+  bool slim = false;
+  bool json = false;
+};
+
+std::string distance_text(const Distance& distance) {
+  return fmt::format(
+      "{:.3g} of their standard deviation on average, {:.3g} at most; intervals {:.3g} times as "
+      "wide",
+      distance.mean_shift, distance.largest_shift, distance.mean_std_ratio);
+}
+
+void print_report(const ChangeReport& report, const std::filesystem::path& path) {
+  if (report.rows_added > 0) {
+    print_entry("rows added",
+                fmt::format("{} in {} batches", report.rows_added, report.batches_added));
+    print_entry("", fmt::format("NLL before they were learnt {:.4f}", report.new_rows_nll));
+  }
+  if (report.rows_without_target > 0) {
+    print_entry("rows left out",
+                fmt::format("{}: the target is empty", report.rows_without_target));
+  }
+  if (report.rows_removed > 0) {
+    print_entry("rows forgotten", fmt::format("{}, in {} batches", report.rows_removed,
+                                              report.batches_removed.size()));
+    if (report.batches_removed.size() <= 20) {
+      print_entry("batches", list_text(report.batches_removed, ", "));
+    }
+  }
+  if (report.rows_lost > 0) {
+    print_entry("rows lost",
+                fmt::format("{} that shared a batch with them; --data would put them back",
+                            report.rows_lost));
+  }
+  if (report.rows_put_back > 0) {
+    print_entry("rows put back",
+                fmt::format("{} that shared a batch with them", report.rows_put_back));
+  }
+  if (report.batches_swept > 0) {
+    print_entry("swept", fmt::format("{} batches, {} epochs, stopped: {}", report.batches_swept,
+                                     report.epochs, name_of(report.stopped)));
+  }
+  print_entry("moved", fmt::format("predictions for {} ({}): {}", report.moved_on,
+                                   report.moved.rows, distance_text(report.moved)));
+  if (report.compared) {
+    print_entry("from a new fit", fmt::format("predictions for {}: {}", report.moved_on,
+                                              distance_text(*report.compared)));
+  }
+  print_entry("time", fmt::format("{:.2f} s", report.seconds));
+  print_entry("model",
+              fmt::format("{}, {}", path.string(), bytes_text(std::filesystem::file_size(path))));
+}
+
+Json report_json(const ChangeReport& report, const std::filesystem::path& path) {
+  Json json{{"rows_added", report.rows_added},
+            {"rows_without_target", report.rows_without_target},
+            {"rows_removed", report.rows_removed},
+            {"rows_lost", report.rows_lost},
+            {"rows_put_back", report.rows_put_back},
+            {"batches_removed", report.batches_removed},
+            {"batches_added", report.batches_added},
+            {"batches_swept", report.batches_swept},
+            {"epochs", report.epochs},
+            {"stopped", name_of(report.stopped)},
+            {"moved_on", report.moved_on},
+            {"moved", distance_json(report.moved)},
+            {"seconds", report.seconds},
+            {"model", path.string()}};
+  if (report.rows_added > 0) json["new_rows_nll"] = report.new_rows_nll;
+  if (report.compared) json["compared"] = distance_json(*report.compared);
+  return json;
+}
+
+Table read_for(const Regressor& model, const std::string& path, const CsvArguments& csv) {
+  CsvOptions options = csv.options();
+  options.columns = model.encoder().wanted(true);
+  return read_csv(path, options);
+}
+
+// One table of several files; the columns are the same, because they were asked for.
+Table read_all(const Regressor& model, const std::vector<std::string>& paths,
+               const CsvArguments& csv) {
+  Table all = read_for(model, paths.front(), csv);
+  for (std::size_t k = 1; k < paths.size(); ++k) append_rows(all, read_for(model, paths[k], csv));
+  return all;
+}
+
+void run(const Arguments& arguments, bool forget) {
+  if (arguments.compare && arguments.data.empty()) {
+    throw CLI::RequiredError("--compare fits anew, which needs the training data: --data");
+  }
+  Regressor model = Regressor::load(arguments.model);
+  const auto path = arguments.output.empty() ? arguments.model : arguments.output;
+  std::optional<Table> data;
+  if (!arguments.data.empty()) data = read_all(model, arguments.data, arguments.csv);
+  const Interruption interruption;
+  ChangeReport report;
+  {
+    ProgressBar bar;
+    const ChangeOptions options{data ? &*data : nullptr, arguments.compare, bar.callback()};
+    if (arguments.batch) {
+      report = model.forget_batch(*arguments.batch, options);
+    } else {
+      const Table rows = read_for(model, arguments.rows, arguments.csv);
+      report = forget ? model.forget_rows(rows, options) : model.update(rows, options);
+    }
+  }
+  model.save(path, arguments.slim);
+  if (Interruption::asked()) {
+    fmt::print(stderr, "Interrupted: {} holds what was learnt until then.\n", path.string());
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", report_json(report, path).dump());
+  } else {
+    print_report(report, path);
+  }
+}
+
+void add_common(CLI::App& command, Arguments& arguments) {
+  command.add_option("--data", arguments.data, "the training rows: everything is swept again")
+      ->option_text("FILE...");
+  command.add_flag("--compare", arguments.compare,
+                   "also fit anew, and report the distance to that (needs --data)");
+  command
+      .add_option("-o,--output", arguments.output, "where the new model goes (default: in place)")
+      ->option_text("FILE");
+  command.add_flag("--slim", arguments.slim, "leave the ledger out of the new model");
+  add_csv_options(command, arguments.csv);
+  command.add_flag("--json", arguments.json, "print one JSON object");
+}
+
+}  // namespace
+
+void add_update(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("update", "learn new rows, the old ones standing");
+  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
+  command->add_option("rows", arguments->rows, "CSV file with the new rows")
+      ->required()
+      ->option_text("NEW.csv");
+  add_common(*command, *arguments);
+  command->footer(
+      "examples:\n"
+      "  dma update m.safetensors monday.csv\n"
+      "  dma update m.safetensors monday.csv --data train.csv --compare\n");
+  command->callback([arguments] { run(*arguments, false); });
+}
+
+void add_forget(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("forget", "take rows out of what was learnt");
+  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
+  auto* rows =
+      command->add_option("--rows", arguments->rows, "CSV file with the rows, features and target")
+          ->option_text("FILE");
+  auto* batch =
+      command
+          ->add_option("--batch", arguments->batch, "a batch of the ledger, from 0 (dma inspect)")
+          ->option_text("K");
+  rows->excludes(batch);
+  add_common(*command, *arguments);
+  command->footer(
+      "Without --data whole batches go, with what else they hold. With it the other rows are put "
+      "back.\n"
+      "examples:\n"
+      "  dma forget m.safetensors --rows withdrawn.csv --data train.csv\n"
+      "  dma forget m.safetensors --batch 3 -o without3.safetensors\n");
+  command->callback([arguments] {
+    if (arguments->rows.empty() && !arguments->batch) {
+      throw CLI::RequiredError("one of --rows and --batch");
+    }
+    run(*arguments, true);
+  });
+}
+
+}  // namespace dma::cli

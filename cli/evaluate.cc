@@ -1,0 +1,139 @@
+// dma evaluate MODEL DATA.csv: how good a model's predictions are.
+#include <CLI/CLI.hpp>
+#include <dma/regressor/regressor.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "bad_input.h"
+#include "commands.h"
+#include "csv_arguments.h"
+#include "report.h"
+
+namespace dma::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t most_groups = 1000;
+
+struct Arguments {
+  std::filesystem::path model;
+  std::string data;
+  CsvArguments csv;
+  std::string by;
+  std::size_t threads = 0;
+  bool json = false;
+};
+
+Json all_targets_json(const std::vector<Metrics>& metrics, const Encoder& encoder) {
+  Json json = metrics_json(metrics.front());
+  json["rows"] = metrics.front().values;
+  if (metrics.size() == 1) return json;
+  json = {{"rows", metrics.front().values}};
+  for (std::size_t k = 0; k < metrics.size(); ++k) {
+    json["targets"][encoder.targets[k].name] = metrics_json(metrics[k]);
+  }
+  return json;
+}
+
+void print_header(std::string_view first) {
+  fmt::print("{:<20} {:>8} {:>11} {:>11} {:>9} {:>11}", first, "rows", "RMSE", "MAE", "NLL",
+             "CRPS");
+  for (const double level : Metrics::levels)
+    fmt::print(" {:>7}", fmt::format("{:g} %", 100 * level));
+  fmt::print(" {:>7}\n", "error");
+}
+
+void print_line(const std::string& name, const Metrics& metrics) {
+  fmt::print("{:<20} {:>8} {:>11.5g} {:>11.5g} {:>9.4f} {:>11.5g}", name, metrics.values,
+             metrics.rmse, metrics.mae, metrics.nll, metrics.crps);
+  for (const double share : metrics.coverage) fmt::print(" {:>7.1f}", 100 * share);
+  fmt::print(" {:>7.3f}\n", metrics.calibration_error);
+}
+
+void print_all(const std::string& name, const std::vector<Metrics>& metrics,
+               const Encoder& encoder) {
+  for (std::size_t k = 0; k < metrics.size(); ++k) {
+    print_line(metrics.size() == 1 ? name : name + " " + encoder.targets[k].name, metrics[k]);
+  }
+}
+
+// The rows of each value of the column, in the order of values: numbers by size, text by first appearance.
+std::vector<std::pair<std::string, std::vector<std::size_t>>> groups_of(const Table& table,
+                                                                        const std::string& by) {
+  const Column& column = *table.find(by);
+  std::map<double, std::vector<std::size_t>> rows;  // key: the number, or the text's place
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (column.empty(row)) continue;
+    rows[column.is_text ? column.codes[row] : column.numbers[row]].push_back(row);
+    if (rows.size() > most_groups) {
+      throw BadInput(table.source + ", column '" + by + "': more than " +
+                     std::to_string(most_groups) +
+                     " different values; --by needs a column of groups");
+    }
+  }
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> groups;
+  for (auto& [key, list] : rows) {
+    groups.emplace_back(
+        column.is_text ? column.values[static_cast<std::size_t>(key)] : fmt::format("{:g}", key),
+        std::move(list));
+  }
+  return groups;
+}
+
+void run(const Arguments& arguments) {
+  const Regressor model = Regressor::load(arguments.model);
+  const Encoder& encoder = model.encoder();
+  CsvOptions csv = arguments.csv.options();
+  csv.columns = encoder.wanted(true);
+  const auto is_by = [&](const WantedColumn& column) { return column.name == arguments.by; };
+  if (!arguments.by.empty() && std::none_of(csv.columns.begin(), csv.columns.end(), is_by)) {
+    csv.columns.push_back({arguments.by, CellType::detect});
+  }
+  const Table table = read_csv(arguments.data, csv);
+  const auto metrics = model.evaluate(table, arguments.threads);
+  Json json = all_targets_json(metrics, encoder);
+  if (!arguments.json) {
+    print_header(arguments.by);
+    print_all("all", metrics, encoder);
+  }
+  if (!arguments.by.empty()) {
+    for (const auto& [name, rows] : groups_of(table, arguments.by)) {
+      const Table group = select_rows(table, rows);
+      const auto scores = model.evaluate(group, arguments.threads);
+      json["by"][name] = all_targets_json(scores, encoder);
+      if (!arguments.json) print_all(name, scores, encoder);
+    }
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print(
+        "\nNLL and CRPS: smaller is better. Under each level: share of the targets inside that "
+        "interval, in %.\nerror: mean distance between share and level over 19 levels.\n");
+  }
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("evaluate", "score predictions and their intervals");
+  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
+  command->add_option("data", arguments->data, "CSV file with the targets")
+      ->required()
+      ->option_text("DATA.csv");
+  command->add_option("--by", arguments->by, "also for each value of this column")
+      ->option_text("COLUMN");
+  command->add_option("--threads", arguments->threads, "0: all cores (default)")->option_text("N");
+  add_csv_options(*command, arguments->csv);
+  command->add_flag("--json", arguments->json, "print one JSON object");
+  command->footer("example:\n  dma evaluate m.safetensors test.csv --by region\n");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace dma::cli

@@ -1,0 +1,323 @@
+// dma fit DATA.csv --target NAME: learns a table.
+#include <CLI/CLI.hpp>
+#include <dma/regressor/regressor.h>
+#include <dma/special/random.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include "bad_input.h"
+#include "commands.h"
+#include "csv_arguments.h"
+#include "progress.h"
+#include "report.h"
+
+namespace dma::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string data;
+  CsvArguments csv;
+  std::filesystem::path model;
+  RegressorOptions options;
+  std::string hidden = "auto";
+  std::string noise = "auto";
+  double holdout = 0;
+  std::string test;
+  bool slim = false;
+  bool json = false;
+};
+
+std::vector<std::size_t> parse_hidden(const std::string& text) {
+  if (text == "auto") return {};
+  std::vector<std::size_t> units;
+  for (const std::string& part : CLI::detail::split(text, ',')) {
+    std::size_t number = 0;
+    if (!CLI::detail::lexical_cast(part, number) || number == 0) {
+      throw CLI::ValidationError("--hidden", "'" + text + "' is not auto nor a list like 50,50");
+    }
+    units.push_back(number);
+  }
+  return units;
+}
+
+std::optional<double> parse_noise(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  double number = 0;
+  if (!CLI::detail::lexical_cast(text, number) || !(number > 0)) {
+    throw CLI::ValidationError("--noise", "'" + text + "' is not auto nor a positive number");
+  }
+  return number;
+}
+
+std::string describe(const FeatureColumn& column) {
+  std::string text(name_of(column.kind));
+  if (column.kind == ColumnKind::categorical) {
+    text += fmt::format(", {} values", column.categories.size());
+  }
+  if (column.indicator) text += ", with empty cells";
+  return text;
+}
+
+// One line per kind of column, names in the order of the file.
+void print_features(const Encoder& encoder) {
+  std::vector<std::pair<std::string, std::string>> kinds;
+  for (const FeatureColumn& column : encoder.features) {
+    const std::string kind = describe(column);
+    const auto known = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const auto& one) { return one.first == kind; });
+    if (known == kinds.end()) {
+      kinds.emplace_back(kind, column.name);
+    } else {
+      known->second += ", " + column.name;
+    }
+  }
+  constexpr std::size_t widest = 100;
+  for (auto& [kind, names] : kinds) {
+    if (names.size() > widest) names = names.substr(0, names.find(',', widest - 20)) + ", ...";
+    fmt::print(stderr, "  {:<18} {}\n", kind, names);
+  }
+}
+
+void print_understood(const Table& table, const Encoder& encoder, std::size_t held_out) {
+  fmt::print(stderr, "{}: {} rows, {} columns\n", table.source, table.rows() + held_out,
+             table.columns.size());
+  for (const TargetColumn& target : encoder.targets) {
+    fmt::print(stderr, "  {:<18} {}, mean {:.4g}, deviation {:.4g}\n", "target", target.name,
+               target.mean, target.deviation);
+  }
+  print_features(encoder);
+  for (const DroppedColumn& column : encoder.dropped) {
+    fmt::print(stderr, "  {:<18} {}: {}\n", "left out", column.name, column.reason);
+  }
+  std::size_t empty = 0;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    empty += std::any_of(encoder.targets.begin(), encoder.targets.end(),
+                         [&](const auto& target) { return table.find(target.name)->empty(row); });
+  }
+  fmt::print(stderr, "  {:<18} {} to learn from", "rows", table.rows() - empty);
+  if (held_out > 0) fmt::print(stderr, ", {} held out", held_out);
+  if (empty > 0) fmt::print(stderr, ", {} left out because the target is empty", empty);
+  fmt::print(stderr, "\n");
+  if (table.numeric_header) {
+    fmt::print(
+        stderr,
+        "  note: the first line was taken as names although it consists of numbers; if it is "
+        "data, use --no-header\n");
+  }
+}
+
+// Every row goes to one of the two; a row's place depends on the seed only.
+std::pair<Table, Table> split(const Table& table, double share, std::uint64_t seed) {
+  special::Random random(seed);
+  std::vector<std::size_t> kept;
+  std::vector<std::size_t> held_out;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    (random.uniform() < share ? held_out : kept).push_back(row);
+  }
+  return {select_rows(table, kept), select_rows(table, held_out)};
+}
+
+struct Scored {
+  std::string name;
+  std::vector<Metrics> targets;
+};
+
+void print_result(const Model& model, const std::vector<Scored>& tests,
+                  const std::filesystem::path& path) {
+  print_fit(model);
+  for (const Scored& test : tests) {
+    for (const Metrics& metrics : test.targets) {
+      print_entry(
+          test.name,
+          fmt::format("{} rows: RMSE {:.4g}, NLL {:.4f}, {:.1f} % in the 95 % interval",
+                      metrics.values, metrics.rmse, metrics.nll, 100 * metrics.coverage[3]));
+    }
+  }
+  print_entry("model",
+              fmt::format("{}, {}", path.string(), bytes_text(std::filesystem::file_size(path))));
+}
+
+std::filesystem::path default_model(const std::string& data) {
+  std::filesystem::path name = std::filesystem::path(data).filename();
+  if (name.extension() == ".gz") name.replace_extension();
+  return name.replace_extension(".safetensors");
+}
+
+void run(Arguments& arguments) {
+  RegressorOptions& options = arguments.options;
+  options.hidden = parse_hidden(arguments.hidden);
+  options.noise = parse_noise(arguments.noise);
+  if (arguments.model.empty()) arguments.model = default_model(arguments.data);
+  CsvOptions csv = arguments.csv.options();
+  if (options.target.empty()) {
+    std::string names;
+    for (const std::string& name : csv_columns(arguments.data, csv)) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    throw CLI::RequiredError("--target: which column is to be predicted? " + arguments.data +
+                             " has " + names + ";");
+  }
+  csv.text = options.categorical;
+  Table table = read_csv(arguments.data, csv);
+  std::optional<Table> held_out;
+  if (arguments.holdout > 0) {
+    auto [kept, rest] = split(table, arguments.holdout, options.seed);
+    table = std::move(kept);
+    held_out = std::move(rest);
+  }
+  Encoder encoder = Regressor::encoder_for(table, options);
+  print_understood(table, encoder, held_out ? held_out->rows() : 0);
+  CsvOptions test_csv = arguments.csv.options();
+  test_csv.columns = encoder.wanted(true);
+  std::optional<Table> test;  // read before the fit, so that a mistake in it shows at once
+  if (!arguments.test.empty()) test = read_csv(arguments.test, test_csv);
+
+  const Interruption interruption;
+  Regressor model = [&] {
+    ProgressBar bar;
+    return Regressor::fit(std::move(table), std::move(encoder), options, bar.callback());
+  }();
+  model.save(arguments.model, arguments.slim);
+  if (model.report().stopped == Stopped::interrupted) {
+    fmt::print(stderr, "Interrupted: {} holds what was learnt until then.\n",
+               arguments.model.string());
+  }
+  std::vector<Scored> tests;
+  if (held_out) tests.push_back({"held out", model.evaluate(*held_out, options.threads)});
+  if (test) tests.push_back({"test file", model.evaluate(*test, options.threads)});
+
+  if (!arguments.json) return print_result(model.model(), tests, arguments.model);
+  Json json = fit_json(model.model());
+  json["model"] = arguments.model.string();
+  json["peak_bytes"] = peak_bytes();
+  for (const Scored& scored : tests) {
+    Json& entry = json[scored.name == "held out" ? "holdout" : "test"];
+    entry = metrics_json(scored.targets.front());
+    entry["rows"] = scored.targets.front().values;
+  }
+  fmt::print("{}\n", json.dump());
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  RegressorOptions& options = arguments->options;
+  CLI::App* command = app.add_subcommand("fit", "learn a table");
+  command->add_option("data", arguments->data, "CSV file, may be compressed by gzip")
+      ->required()
+      ->option_text("DATA.csv");
+  command
+      ->add_option("--target", static_cast<std::vector<std::string>&>(options.target),
+                   "column to predict; several: --target a b")
+      ->option_text("NAME...");
+  command
+      ->add_option("--model", arguments->model,
+                   "where the model goes (default: DATA.safetensors here)")
+      ->option_text("FILE");
+  const auto names = [&](const char* option, Names& list, const char* help) {
+    command->add_option(option, static_cast<std::vector<std::string>&>(list), help)
+        ->option_text("NAME...");
+  };
+  names("--features", options.features, "use only these columns (default: all others)");
+  names("--drop", options.drop, "do not use these columns");
+  names("--categorical", options.categorical, "columns whose numbers are names of categories");
+  add_csv_options(*command, arguments->csv);
+
+  command->add_option("--hidden", arguments->hidden, "units per hidden layer, like 50,50, or auto")
+      ->option_text("N,N,...")
+      ->group("Network");
+  command->add_option("--slope", options.slope, "of the leaky ReLU (default: 0.1)")
+      ->check(CLI::Range(0.0, 1.0))
+      ->option_text("X")
+      ->group("Network");
+  command
+      ->add_option("--rule", options.rule,
+                   "backward messages: linear (default), or direct, the paper's")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Rule>{{"linear", Rule::linear}, {"direct", Rule::direct}}))
+      ->option_text("RULE")
+      ->group("Network");
+  command
+      ->add_option("--noise", arguments->noise,
+                   "standard deviation of the noise in the target's unit, or auto")
+      ->option_text("X")
+      ->group("Network");
+  command
+      ->add_option("--ensemble", options.ensemble,
+                   "posteriors from different prior draws, mixed (default: 5)")
+      ->check(CLI::Range(1, 1000))
+      ->option_text("M")
+      ->group("Network");
+
+  command->add_option("--epochs", options.epochs, "at most so many passes (default: 60)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}))
+      ->option_text("N")
+      ->group("Training");
+  command
+      ->add_option("--tolerance", options.tolerance,
+                   "stop when the training log-likelihood changes by less than this share; 0: "
+                   "never (default: 0.0001)")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("X")
+      ->group("Training");
+  command
+      ->add_option("--patience", options.patience,
+                   "stop after so many epochs without improvement; 0: never (default)")
+      ->option_text("N")
+      ->group("Training");
+  command
+      ->add_option("--batch-size", options.batch_size,
+                   "rows that share a message in the ledger (default: as few as 256 MB allow)")
+      ->check(CLI::PositiveNumber)
+      ->option_text("N")
+      ->group("Training");
+  command
+      ->add_option("--ledger", options.ledger,
+                   "what is remembered of each batch: full (default), average, none")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, LedgerMode>{{"full", LedgerMode::full},
+                                            {"average", LedgerMode::average},
+                                            {"none", LedgerMode::none}}))
+      ->option_text("MODE")
+      ->group("Training");
+  command->add_option("--seed", options.seed, "of everything random (default: 1)")
+      ->option_text("N")
+      ->group("Training");
+  command
+      ->add_option("--threads", options.threads, "0: all cores (default); the result is the same")
+      ->option_text("N")
+      ->group("Training");
+  command->add_flag("--float", options.single_precision, "compute in single precision")
+      ->group("Training");
+
+  command
+      ->add_option("--holdout", arguments->holdout,
+                   "share of the rows to keep aside and test on, like 0.1")
+      ->check(CLI::Range(0.0, 0.9))
+      ->option_text("SHARE")
+      ->group("Output");
+  command->add_option("--test", arguments->test, "another file to test on")
+      ->option_text("FILE")
+      ->group("Output");
+  command
+      ->add_flag("--slim", arguments->slim,
+                 "leave the ledger out of the model: smaller, but nothing can be forgotten")
+      ->group("Output");
+  command->add_flag("--json", arguments->json, "print one JSON object")->group("Output");
+  command->footer(
+      "examples:\n"
+      "  dma fit houses.csv --target price\n"
+      "  dma fit houses.csv.gz --target price --drop id --holdout 0.1 --model m.safetensors\n"
+      "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace dma::cli

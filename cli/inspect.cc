@@ -1,0 +1,178 @@
+// dma inspect MODEL: what is in a model file.
+#include <CLI/CLI.hpp>
+#include <dma/regressor/regressor.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "commands.h"
+#include "report.h"
+
+namespace dma::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::filesystem::path model;
+  bool json = false;
+};
+
+// Of one layer's weights, over all members.
+struct LayerSummary {
+  std::size_t outputs = 0, inputs = 0;
+  double mean_size = 0;  // root mean square of the posterior means
+  double mean_std = 0;   // root mean variance
+  double sure = 0;       // share with |mean| > 2 deviations
+  double gained = 0;     // mean of log2(posterior precision / prior precision) / 2: bits per weight
+};
+
+template <class T>
+LayerSummary summarise(const Members<T>& members, std::size_t layer) {
+  const Architecture& architecture = members.posteriors.front().architecture;
+  LayerSummary summary{architecture.width(layer), architecture.fan_in(layer)};
+  std::size_t count = 0;
+  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
+    for (std::size_t k = architecture.offset(layer); k < architecture.offset(layer + 1); ++k) {
+      const auto rho = static_cast<double>(members.posteriors[m].rho[k]);
+      const double mean = static_cast<double>(members.posteriors[m].tau[k]) / rho;
+      summary.mean_size += mean * mean;
+      summary.mean_std += 1 / rho;
+      summary.sure += mean * mean * rho > 4 ? 1 : 0;
+      summary.gained += std::log2(rho * members.priors[m].variance[k]) / 2;
+      ++count;
+    }
+  }
+  const auto n = static_cast<double>(count);
+  summary.mean_size = std::sqrt(summary.mean_size / n);
+  summary.mean_std = std::sqrt(summary.mean_std / n);
+  summary.sure /= n;
+  summary.gained /= n;
+  return summary;
+}
+
+std::vector<LayerSummary> summarise(const Model& model) {
+  return std::visit(
+      [](const auto& members) {
+        std::vector<LayerSummary> layers;
+        for (std::size_t l = 0; l < members.posteriors.front().architecture.layers(); ++l) {
+          layers.push_back(summarise(members, l));
+        }
+        return layers;
+      },
+      model.members);
+}
+
+std::size_t ledger_size(const Model& model) {
+  return std::visit(
+      [](const auto& members) {
+        std::size_t bytes = 0;
+        for (const auto& ledger : members.ledgers) bytes += ledger.bytes();
+        return bytes;
+      },
+      model.members);
+}
+
+const char* ledger_name(LedgerMode mode) {
+  return mode == LedgerMode::full ? "full" : mode == LedgerMode::average ? "average" : "none";
+}
+
+Json to_json(const Model& model) {
+  Json json = fit_json(model);
+  json["input_names"] = model.encoder.input_names();
+  Json left_out = Json::object();
+  for (const DroppedColumn& column : model.encoder.dropped) left_out[column.name] = column.reason;
+  json["left_out"] = std::move(left_out);
+  json["posterior"] = Json::array();
+  for (const LayerSummary& layer : summarise(model)) {
+    json["posterior"].push_back({{"outputs", layer.outputs},
+                                 {"inputs", layer.inputs},
+                                 {"mean_size", layer.mean_size},
+                                 {"mean_std", layer.mean_std},
+                                 {"share_beyond_two_std", layer.sure},
+                                 {"bits_gained_per_weight", layer.gained}});
+  }
+  json["ledger"] = {{"mode", ledger_name(model.options.ledger)},
+                    {"batches", model.batch_rows.size()},
+                    {"batch_rows", model.batch_rows},
+                    {"rows", model.row_hashes.size()},
+                    {"bytes", ledger_size(model)}};
+  return json;
+}
+
+void print_model(const Model& model, const std::filesystem::path& path) {
+  const FitReport& report = model.report;
+  fmt::print("{}: {}, {}\n", path.string(), bytes_text(std::filesystem::file_size(path)),
+             model.options.single_precision ? "single precision" : "double precision");
+  for (const TargetColumn& target : model.encoder.targets) {
+    print_entry("target", fmt::format("{}, mean {:.4g}, deviation {:.4g}", target.name, target.mean,
+                                      target.deviation));
+  }
+  for (const FeatureColumn& column : model.encoder.features) {
+    print_entry("feature", fmt::format("{}: {}{}", column.name, name_of(column.kind),
+                                       column.indicator ? ", with empty cells" : ""));
+  }
+  for (const DroppedColumn& column : model.encoder.dropped) {
+    print_entry("left out", column.name + ": " + column.reason);
+  }
+  print_entry("network",
+              fmt::format("{}, {} weights, {} member(s), slope {:g}, rule {}",
+                          list_text(report.layers, "-"), report.weights, model.options.ensemble,
+                          model.options.slope, name_of(model.options.rule)));
+  print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}, {:.2f} s", report.rows,
+                                      report.epochs, name_of(report.stopped), report.seconds));
+  for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
+    print_entry("noise std", fmt::format("{:.4g}", report.noise_std[k]));
+  }
+  print_entry("cavity NLL", fmt::format("{:.4f}", report.cavity_nll()));
+  print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
+  print_entry("ledger", fmt::format("{}, {} batches of up to {} rows, {} rows, {}",
+                                    ledger_name(model.options.ledger), model.batch_rows.size(),
+                                    report.batch_size, model.row_hashes.size(),
+                                    bytes_text(ledger_size(model))));
+  fmt::print(
+      "\nposterior, by layer        weights  size of means       std  beyond 2 std  bits gained\n");
+  const auto layers = summarise(model);
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const LayerSummary& layer = layers[l];
+    fmt::print("  {:<22} {:>9} {:>14.3g} {:>9.3g} {:>11.1f} % {:>12.2f}\n",
+               fmt::format("{}: {} -> {}", l + 1, layer.inputs, layer.outputs),
+               layer.inputs * layer.outputs, layer.mean_size, layer.mean_std, 100 * layer.sure,
+               layer.gained);
+  }
+  fmt::print("\ncertificate, {} examples, {} values repaired\n", report.certificate.examples,
+             report.certificate.repaired);
+  for (std::size_t l = 0; l < report.certificate.layers.size(); ++l) {
+    const LayerCertificate& layer = report.certificate.layers[l];
+    fmt::print(
+        "  layer {}: {:.1f} % of {} product messages outside the theorem (signal to noise below "
+        "2), median {:.2g}; precisions {:.3g} to {:.3g}\n",
+        l + 1, 100 * layer.share_below_two, layer.product_messages, layer.signal_to_noise[2],
+        layer.smallest_precision, layer.largest_precision);
+  }
+}
+
+void run(const Arguments& arguments) {
+  const Regressor model = Regressor::load(arguments.model);
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(model.model()).dump());
+  } else {
+    print_model(model.model(), arguments.model);
+  }
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("inspect", "show what is in a model");
+  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
+  command->add_flag("--json", arguments->json, "print one JSON object");
+  command->footer("example:\n  dma inspect m.safetensors\n");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace dma::cli

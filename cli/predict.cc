@@ -1,0 +1,135 @@
+// dma predict MODEL [DATA.csv]: predictions with intervals, row by row.
+#include <CLI/CLI.hpp>
+#include <dma/data/atomic_file.h>
+#include <dma/regressor/regressor.h>
+#include <dma/special/normal.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "commands.h"
+#include "csv_arguments.h"
+#include "report.h"
+
+namespace dma::cli {
+namespace {
+
+constexpr std::size_t rows_at_once = 8192;
+
+struct Arguments {
+  std::filesystem::path model;
+  std::string data = "-";
+  CsvArguments csv;
+  std::filesystem::path output;
+  double level = 0.95;
+  std::size_t threads = 0;
+  bool json = false;
+};
+
+// A name may need quotes.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+// mean,std,...; with several targets y.mean,y.std,...,z.mean,...
+std::string header(const Encoder& encoder) {
+  std::string line;
+  for (const TargetColumn& target : encoder.targets) {
+    for (const char* what : {"mean", "std", "epistemic_std", "noise_std", "lower", "upper"}) {
+      line += line.empty() ? "" : ",";
+      line += encoder.targets.size() == 1 ? what : cell(target.name + "." + what);
+    }
+  }
+  return line + "\n";
+}
+
+void write_rows(const std::vector<Predicted>& predicted, std::size_t targets, double half_width,
+                fmt::memory_buffer& text) {
+  const auto out = std::back_inserter(text);
+  for (std::size_t n = 0; n < predicted.size(); ++n) {
+    const Predicted& p = predicted[n];
+    const double deviation = p.stddev();
+    fmt::format_to(out, "{},{},{},{},{},{}{}", p.mean, deviation, p.epistemic_std, p.noise_std,
+                   p.mean - half_width * deviation, p.mean + half_width * deviation,
+                   (n + 1) % targets == 0 ? "\n" : ",");
+  }
+}
+
+void run(const Arguments& arguments) {
+  if (arguments.json && arguments.output.empty()) {
+    throw CLI::RequiredError("--json prints one JSON object, so the predictions need a file: -o");
+  }
+  const Regressor model = Regressor::load(arguments.model);
+  CsvOptions csv = arguments.csv.options();
+  csv.columns = model.encoder().wanted(false);
+  CsvReader reader(arguments.data, csv);
+  std::optional<AtomicFile> file;
+  if (!arguments.output.empty()) file.emplace(arguments.output);
+  const auto put = [&](std::string_view text) {
+    if (file) return file->write(text);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+      throw FileError("standard output: cannot be written");
+    }
+  };
+  const double half_width = special::normal_quantile((1 + arguments.level) / 2);
+  const std::size_t targets = model.encoder().targets.size();
+  put(header(model.encoder()));
+  std::size_t rows = 0;
+  Table piece;
+  fmt::memory_buffer text;
+  while (reader.read(piece, rows_at_once)) {
+    const auto predicted = model.predict(piece, arguments.threads);
+    text.clear();
+    write_rows(predicted, targets, half_width, text);
+    put({text.data(), text.size()});
+    rows += piece.rows();
+  }
+  if (file) file->commit();
+  if (std::fflush(stdout) != 0) throw FileError("standard output: cannot be written");
+  if (arguments.json) {
+    fmt::print(
+        "{}\n",
+        nlohmann::ordered_json{{"rows", rows}, {"output", arguments.output.string()}}.dump());
+  } else if (file) {
+    fmt::print(stderr, "{} rows predicted: {}\n", rows, arguments.output.string());
+  }
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("predict", "predict with intervals");
+  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
+  command->add_option("data", arguments->data, "CSV file; - or nothing: standard input")
+      ->option_text("[DATA.csv]");
+  command
+      ->add_option("-o,--output", arguments->output, "CSV file to write (default: standard output)")
+      ->option_text("FILE");
+  command
+      ->add_option("--level", arguments->level,
+                   "probability that lower and upper enclose the value (default: 0.95)")
+      ->check(CLI::Range(0.001, 0.999999))
+      ->option_text("P");
+  command
+      ->add_option("--threads", arguments->threads,
+                   "0: all cores (default); the result is the same")
+      ->option_text("N");
+  add_csv_options(*command, arguments->csv);
+  command->add_flag("--json", arguments->json, "print one JSON object (needs -o)");
+  command->footer(
+      "columns written: mean, std, epistemic_std (more data could remove it), noise_std, lower, "
+      "upper\n"
+      "examples:\n"
+      "  dma predict m.safetensors new.csv -o predictions.csv\n"
+      "  zcat big.csv.gz | dma predict m.safetensors --level 0.9 > predictions.csv\n");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace dma::cli

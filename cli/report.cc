@@ -1,0 +1,138 @@
+#include "report.h"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <array>
+
+namespace dma::cli {
+
+using Json = nlohmann::ordered_json;
+
+std::string bytes_text(std::size_t bytes) {
+  constexpr std::array units{"bytes", "kB", "MB", "GB", "TB"};
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; amount >= 1000 && unit + 1 < units.size(); ++unit) amount /= 1000;
+  return fmt::format("{:.3g} {}", amount, units[unit]);
+}
+
+std::string list_text(const std::vector<std::size_t>& numbers, std::string_view between) {
+  std::string text;
+  for (const std::size_t number : numbers) {
+    if (!text.empty()) text += between;
+    text += std::to_string(number);
+  }
+  return text;
+}
+
+std::string coverage_text(const std::array<double, 4>& coverage) {
+  std::string text;
+  for (std::size_t k = 0; k < coverage.size(); ++k) {
+    text += fmt::format("{}{:.1f} % in the {:g} % interval", k == 0 ? "" : ", ", 100 * coverage[k],
+                        100 * Metrics::levels[k]);
+  }
+  return text;
+}
+
+std::size_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;  // Linux counts in kB
+}
+
+void print_entry(std::string_view name, std::string_view value) {
+  fmt::print("  {:<18} {}\n", name, value);
+}
+
+void print_fit(const Model& model) {
+  const FitReport& report = model.report;
+  print_entry("rows", std::to_string(report.rows));
+  print_entry("network", fmt::format("{}, {} weights, {} member{}", list_text(report.layers, "-"),
+                                     report.weights, model.options.ensemble,
+                                     model.options.ensemble == 1 ? "" : "s"));
+  print_entry("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
+  for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
+    const std::string of =
+        report.noise_std.size() == 1 ? "" : " (" + model.encoder.targets[k].name + ")";
+    print_entry("noise std" + of, fmt::format("{:.4g}", report.noise_std[k]));
+  }
+  print_entry("training NLL", fmt::format("{:.4f}", report.train_nll));
+  print_entry("cavity NLL",
+              fmt::format("{:.4f}, as a held-out set would score", report.cavity_nll()));
+  print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
+  print_entry("time, memory",
+              fmt::format("{:.2f} s, {} at most", report.seconds, bytes_text(peak_bytes())));
+}
+
+Json coverage_json(const std::array<double, 4>& coverage) {
+  Json json;
+  for (std::size_t k = 0; k < coverage.size(); ++k) {
+    json[fmt::format("{:g}", Metrics::levels[k])] = coverage[k];
+  }
+  return json;
+}
+
+Json metrics_json(const Metrics& metrics) {
+  return {{"rmse", metrics.rmse},
+          {"mae", metrics.mae},
+          {"nll", metrics.nll},
+          {"crps", metrics.crps},
+          {"coverage", coverage_json(metrics.coverage)},
+          {"calibration_error", metrics.calibration_error}};
+}
+
+Json certificate_json(const Certificate& certificate) {
+  Json layers = Json::array();
+  for (const LayerCertificate& layer : certificate.layers) {
+    layers.push_back({{"product_messages", layer.product_messages},
+                      {"share_below_two", layer.share_below_two},
+                      {"signal_to_noise", layer.signal_to_noise},
+                      {"uniform_messages", layer.uniform_messages},
+                      {"smallest_precision", layer.smallest_precision},
+                      {"largest_precision", layer.largest_precision}});
+  }
+  return {{"examples", certificate.examples},
+          {"repaired", certificate.repaired},
+          {"layers", std::move(layers)}};
+}
+
+Json per_target(const std::vector<double>& values) {
+  return values.size() == 1 ? Json(values.front()) : Json(values);
+}
+
+Json fit_json(const Model& model) {
+  const FitReport& report = model.report;
+  std::vector<std::string> targets;
+  for (const TargetColumn& target : model.encoder.targets) targets.push_back(target.name);
+  return {{"rows", report.rows},
+          {"rows_without_target", report.rows_without_target},
+          {"target", targets},
+          {"features", model.encoder.features.size()},
+          {"inputs", model.encoder.width()},
+          {"weights", report.weights},
+          {"layers", report.layers},
+          {"ensemble", model.options.ensemble},
+          {"rule", name_of(model.options.rule)},
+          {"precision", model.options.single_precision ? "float" : "double"},
+          {"epochs", report.epochs},
+          {"stopped", name_of(report.stopped)},
+          {"noise_std", per_target(report.noise_std)},
+          {"train_nll", report.train_nll},
+          {"cavity_nll", report.cavity_nll()},
+          {"cavity_coverage", coverage_json(report.cavity_coverage())},
+          {"seconds", report.seconds},
+          {"batches", report.batches},
+          {"batch_size", report.batch_size},
+          {"ledger_bytes", report.ledger_bytes},
+          {"certificate", certificate_json(report.certificate)}};
+}
+
+Json distance_json(const Distance& distance) {
+  return {{"rows", distance.rows},
+          {"mean_shift", distance.mean_shift},
+          {"largest_shift", distance.largest_shift},
+          {"mean_std_ratio", distance.mean_std_ratio}};
+}
+
+}  // namespace dma::cli

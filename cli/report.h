@@ -1,0 +1,35 @@
+// cli/report.h: what models and scores look like, for people and as JSON.
+#pragma once
+
+#include <dma/regressor/regressor.h>
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dma::cli {
+
+std::string bytes_text(std::size_t bytes);  // 27 MB
+std::string list_text(const std::vector<std::size_t>& numbers, std::string_view between);
+std::string coverage_text(const std::array<double, 4>& coverage);
+// The most memory this process has held.
+std::size_t peak_bytes();
+
+// One line of a table: a name, padded, and what it is.
+void print_entry(std::string_view name, std::string_view value);
+
+// The table after a fit.
+void print_fit(const Model& model);
+
+nlohmann::ordered_json coverage_json(const std::array<double, 4>& coverage);
+nlohmann::ordered_json metrics_json(const Metrics& metrics);
+nlohmann::ordered_json certificate_json(const Certificate& certificate);
+// The keys of `dma fit --json` that a model knows of itself.
+nlohmann::ordered_json fit_json(const Model& model);
+// One number for one target, a list for several.
+nlohmann::ordered_json per_target(const std::vector<double>& values);
+nlohmann::ordered_json distance_json(const Distance& distance);
+
+}  // namespace dma::cli
