@@ -7,6 +7,7 @@ class App;
 
 namespace dma::cli {
 
+void add_benchmark(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_demo(CLI::App& app);
 void add_evaluate(CLI::App& app);

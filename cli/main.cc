@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -25,14 +26,17 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file that grows beyond the shell's limit is an error to report, not a reason to die.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Predictions that say how sure they are, from tables and from factor graphs.",
                "dma");
   app.set_version_flag("--version", DMA_VERSION);
   app.require_subcommand(1);
-  for (const auto add : {dma::cli::add_fit, dma::cli::add_predict, dma::cli::add_evaluate,
-                         dma::cli::add_update, dma::cli::add_forget, dma::cli::add_inspect,
-                         dma::cli::add_plot, dma::cli::add_sample, dma::cli::add_demo,
-                         dma::cli::add_infer, dma::cli::add_reproduce, dma::cli::add_completion}) {
+  for (const auto add :
+       {dma::cli::add_fit, dma::cli::add_predict, dma::cli::add_evaluate, dma::cli::add_update,
+        dma::cli::add_forget, dma::cli::add_inspect, dma::cli::add_plot, dma::cli::add_sample,
+        dma::cli::add_demo, dma::cli::add_infer, dma::cli::add_benchmark, dma::cli::add_reproduce,
+        dma::cli::add_completion}) {
     add(app);
   }
   try {

@@ -2,57 +2,17 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <sstream>
+
+#include "command.h"
 
 namespace {
 
+using dma::test::Outcome;
+using dma::test::quoted;
+using dma::test::run;
+using dma::test::Scratch;
 using nlohmann::json;
-
-struct Outcome {
-  int status;
-  std::string out, err;
-};
-
-// A folder of this process that is removed at the end.
-class Scratch {
- public:
-  Scratch() { std::filesystem::create_directories(folder_); }
-  ~Scratch() { std::filesystem::remove_all(folder_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
- private:
-  std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("dma_infer_test_" + std::to_string(getpid()));
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::string quoted(const std::string& text) { return "'" + text + "'"; }
-
-Outcome run(const std::string& arguments) {
-  const Scratch scratch;
-  // Under a sanitizer the search for leaks at exit takes seconds per process.
-  const std::string command = "ASAN_OPTIONS=detect_leaks=0 " + quoted(DMA_COMMAND) + " " +
-                              arguments + " >" + quoted(scratch.path("out")) + " 2>" +
-                              quoted(scratch.path("err"));
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(scratch.path("out")),
-          content(scratch.path("err"))};
-}
 
 std::string example(const std::string& name) {
   return quoted(std::string(DMA_SOURCE_DIR) + "/examples/" + name);

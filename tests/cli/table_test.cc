@@ -1,0 +1,383 @@
+// fit, predict, evaluate, update, forget, inspect as a user runs them.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include "command.h"
+#include "regressor/wave_table.h"
+
+namespace {
+
+using dma::test::content;
+using dma::test::Outcome;
+using dma::test::quoted;
+using dma::test::run;
+using dma::test::Scratch;
+using dma::test::shell;
+using nlohmann::json;
+
+const std::string quick = " --hidden 8 --epochs 8 --ensemble 2 --batch-size 5 ";
+
+std::string wave_csv(std::size_t rows, std::uint64_t seed) {
+  const dma::Table table = dma::test::wave_table(rows, 0.3, seed);
+  std::ostringstream text;
+  text.precision(17);
+  text << "a,b,y\n";
+  for (std::size_t n = 0; n < rows; ++n) {
+    text << table.columns[0].numbers[n] << ',' << table.columns[1].numbers[n] << ','
+         << table.columns[2].numbers[n] << '\n';
+  }
+  return text.str();
+}
+
+json parsed(const Outcome& outcome) {
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return json::parse(outcome.out);
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Fails with this status, one line on standard error that says this, and nothing on standard output.
+void expect_refusal(const Outcome& outcome, const std::string& said, int status = 1) {
+  EXPECT_EQ(outcome.status, status) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err << "wanted: " << said;
+  if (status == 1) EXPECT_EQ(lines_of(outcome.err), 1U) << outcome.err;
+}
+
+// A folder with wave.csv and a model fitted to it.
+struct Fitted {
+  Scratch scratch;
+  std::string data = scratch.file("wave.csv", wave_csv(100, 1));
+  std::string model = scratch.path("m.safetensors");
+
+  explicit Fitted(const std::string& more = "") {
+    const Outcome outcome =
+        run("fit " + quoted(data) + " --target y --model " + quoted(model) + quick + more);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+  }
+};
+
+TEST(Fit, ReportsWhatOthersRelyOn) {
+  const Scratch scratch;
+  const std::string data = scratch.file("wave.csv", wave_csv(100, 1));
+  const Outcome outcome =
+      shell("cd " + quoted(scratch.path("")) + "; $DMA fit wave.csv --target y --json" + quick);
+  const json report = parsed(outcome);
+  EXPECT_EQ(report["rows"], 100);
+  EXPECT_EQ(report["features"], 2);
+  EXPECT_EQ(report["weights"], 33);
+  EXPECT_EQ(report["layers"], json({2, 8, 1}));
+  EXPECT_EQ(report["rule"], "linear");
+  EXPECT_EQ(report["epochs"], 8);
+  EXPECT_EQ(report["stopped"], "max_epochs");
+  for (const char* key : {"noise_std", "train_nll", "cavity_nll", "seconds"}) {
+    EXPECT_TRUE(report[key].is_number()) << key;
+  }
+  EXPECT_TRUE(report["cavity_coverage"]["0.95"].is_number());
+  EXPECT_EQ(report["certificate"]["repaired"], 0);
+  EXPECT_EQ(report["model"], "wave.safetensors");
+  EXPECT_TRUE(std::filesystem::exists(scratch.path("wave.safetensors")));
+  EXPECT_NE(outcome.err.find("100 to learn from"), std::string::npos) << outcome.err;
+}
+
+TEST(Fit, UnderstandsATableOfManyKinds) {
+  const Scratch scratch;
+  std::string text = "when;size;kind;ok;same;gap;name;y\r\n";
+  for (int n = 0; n < 120; ++n) {
+    text += "2024-01-" + std::to_string(10 + n % 20) + ";" + std::to_string(n % 7) + ";" +
+            (n % 3 == 0 ? "red" : "\"light;blue\"") + ";" + (n % 2 == 0 ? "yes" : "no") + ";3;" +
+            (n % 5 == 0 ? "" : std::to_string(n)) + ";person" + std::to_string(n) + ";" +
+            (n == 4 ? "" : std::to_string(n % 7 + (n % 3 == 0 ? 5 : 0))) + "\r\n";
+  }
+  const std::string data = scratch.file("t.csv", "\xEF\xBB\xBF" + text);
+  const std::string model = quoted(scratch.path("m"));
+  const Outcome outcome = run("fit " + quoted(data) + " --target y --model " + model + quick +
+                              "--holdout 0.2 --test " + quoted(data));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* said :
+       {"datetime", "categorical, 2 values", "boolean", "same: constant", "name: text",
+        "numeric, with empty cells", "target is empty", "held out"}) {
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << said << "\n" << outcome.err;
+  }
+  EXPECT_NE(outcome.out.find("test file"), std::string::npos) << outcome.out;
+  // Other columns, another order, other delimiters.
+  const std::string other = scratch.file(
+      "o.csv",
+      "extra,y,gap,ok,kind,size,when\n1,2,,no,green,3,2024-02-01\n1,2,7,yes,red,3,2023-12-31\n");
+  const Outcome predicted = run("predict " + model + " " + quoted(other));
+  EXPECT_EQ(predicted.status, 0) << predicted.err;
+  EXPECT_EQ(lines_of(predicted.out), 3U);
+  const std::string less =
+      scratch.file("l.csv", "extra,y,gap,ok,kind,when\n1,2,,no,green,2024-02-01\n");
+  expect_refusal(run("predict " + model + " " + quoted(less)), "'size'");
+  const std::string wrong = scratch.file(
+      "w.csv", "y,gap,ok,kind,size,when\n2,,no,green,3,2024-02-01\n2,7,yes,red,big,2023-12-31\n");
+  expect_refusal(run("predict " + model + " " + quoted(wrong)), "line 3, column 'size'");
+}
+
+TEST(Fit, SaysWhatCouldBeTheTarget) {
+  const Scratch scratch;
+  const std::string data = scratch.file("wave.csv", wave_csv(10, 1));
+  expect_refusal(run("fit " + quoted(data)), "has a, b, y", 2);
+}
+
+TEST(Fit, AnInterruptSavesWhatThereIs) {
+  const Scratch scratch;
+  const std::string data = scratch.file("wave.csv", wave_csv(2000, 1));
+  const Outcome outcome = shell("timeout --preserve-status -s INT 2 $DMA fit " + quoted(data) +
+                                " --target y --epochs 100000 --tolerance 0 --json --model " +
+                                quoted(scratch.path("m")));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("Interrupted"), std::string::npos) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["stopped"], "interrupted");
+  EXPECT_EQ(run("inspect " + quoted(scratch.path("m"))).status, 0);
+}
+
+TEST(Predict, WritesTheColumnsPromised) {
+  const Fitted fitted;
+  const Outcome outcome = run("predict " + quoted(fitted.model) + " " + quoted(fitted.data));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out.substr(0, outcome.out.find('\n')),
+            "mean,std,epistemic_std,noise_std,lower,upper");
+  std::istringstream lines(outcome.out);
+  std::string line;
+  std::getline(lines, line);
+  std::size_t rows = 0;
+  for (; std::getline(lines, line); ++rows) {
+    double mean = 0;
+    double std = 0;
+    double epistemic = 0;
+    double noise = 0;
+    double lower = 0;
+    double upper = 0;
+    ASSERT_EQ(std::sscanf(line.c_str(), "%lf,%lf,%lf,%lf,%lf,%lf", &mean, &std, &epistemic, &noise,
+                          &lower, &upper),
+              6);
+    EXPECT_NEAR(std, std::hypot(epistemic, noise), 1e-12);
+    EXPECT_NEAR(upper - mean, 1.9599639845400545 * std, 1e-9);
+    EXPECT_NEAR(mean - lower, 1.9599639845400545 * std, 1e-9);
+  }
+  EXPECT_EQ(rows, 100U);
+  // From standard input, in a file, on any number of threads: the same bytes.
+  const std::string out = fitted.scratch.path("out.csv");
+  const Outcome piped =
+      shell("$DMA predict " + quoted(fitted.model) + " --threads 1 <" + quoted(fitted.data));
+  EXPECT_EQ(piped.out, outcome.out);
+  const json report = parsed(run("predict " + quoted(fitted.model) + " " + quoted(fitted.data) +
+                                 " --threads 2 --json -o " + quoted(out)));
+  EXPECT_EQ(report["rows"], 100);
+  EXPECT_EQ(content(out), outcome.out);
+  expect_refusal(run("predict " + quoted(fitted.model) + " " + quoted(fitted.data) + " --json"),
+                 "-o", 2);
+}
+
+TEST(Predict, AMistakeLeavesTheOldFile) {
+  const Fitted fitted;
+  const std::string bad = fitted.scratch.file("bad.csv", wave_csv(9000, 2) + "1,oops,3\n");
+  const std::string out = fitted.scratch.file("out.csv", "precious");
+  expect_refusal(run("predict " + quoted(fitted.model) + " " + quoted(bad) + " -o " + quoted(out)),
+                 "line 9002, column 'b'");
+  EXPECT_EQ(content(out), "precious");
+  EXPECT_EQ(fitted.scratch.files(), 4U);
+}
+
+TEST(Evaluate, ScoresAllAndByGroup) {
+  const Fitted fitted;
+  std::string text = "region,a,b,y\n";
+  std::istringstream rows(wave_csv(50, 3));
+  std::string line;
+  std::getline(rows, line);
+  for (int n = 0; std::getline(rows, line); ++n)
+    text += (n % 2 == 0 ? "north," : "south,") + line + "\n";
+  const std::string data = fitted.scratch.file("test.csv", text);
+  const json all =
+      parsed(run("evaluate " + quoted(fitted.model) + " " + quoted(data) + " --by region --json"));
+  EXPECT_EQ(all["rows"], 50);
+  for (const char* key : {"rmse", "mae", "nll", "crps", "calibration_error"}) {
+    EXPECT_TRUE(all[key].is_number()) << key;
+  }
+  EXPECT_TRUE(all["coverage"]["0.8"].is_number());
+  EXPECT_EQ(all["by"]["north"]["rows"], 25);
+  EXPECT_NEAR(
+      (all["by"]["north"]["nll"].get<double>() + all["by"]["south"]["nll"].get<double>()) / 2,
+      all["nll"].get<double>(), 1e-9);
+  const Outcome printed =
+      run("evaluate " + quoted(fitted.model) + " " + quoted(data) + " --by region");
+  EXPECT_NE(printed.out.find("south"), std::string::npos);
+}
+
+TEST(UpdateAndForget, InPlaceAndElsewhere) {
+  const Fitted fitted;
+  const std::string more = fitted.scratch.file("more.csv", wave_csv(20, 5));
+  const std::string before = content(fitted.model);
+  const std::string other = fitted.scratch.path("other");
+  const json added = parsed(
+      run("update " + quoted(fitted.model) + " " + quoted(more) + " --json -o " + quoted(other)));
+  EXPECT_EQ(added["rows_added"], 20);
+  EXPECT_TRUE(added["moved"]["mean_shift"].is_number());
+  EXPECT_EQ(content(fitted.model), before);
+  EXPECT_EQ(parsed(run("inspect --json " + quoted(other)))["rows"], 120);
+  const json gone =
+      parsed(run("forget " + quoted(other) + " --rows " + quoted(more) +
+                 " --json --compare --data " + quoted(fitted.data) + " " + quoted(more)));
+  EXPECT_EQ(gone["rows_removed"], 20);
+  EXPECT_TRUE(gone["compared"]["mean_shift"].is_number());
+  EXPECT_EQ(parsed(run("inspect --json " + quoted(other)))["ledger"]["rows"], 100);
+  const json batch = parsed(run("forget " + quoted(fitted.model) + " --batch 2 --json"));
+  EXPECT_EQ(batch["batches_removed"], json({2}));
+  EXPECT_NE(content(fitted.model), before);
+  expect_refusal(run("forget " + quoted(fitted.model)), "--rows and --batch", 2);
+  expect_refusal(run("forget " + quoted(fitted.model) + " --batch 2 --compare"), "--data", 2);
+  expect_refusal(run("forget " + quoted(fitted.model) + " --batch 99"), "no batch 99");
+  expect_refusal(run("forget " + quoted(fitted.model) + " --rows " + quoted(more)),
+                 "more.csv, line 2");
+}
+
+TEST(Inspect, ShowsLayersCertificateLedger) {
+  const Fitted fitted("--float");
+  const json report = parsed(run("inspect --json " + quoted(fitted.model)));
+  EXPECT_EQ(report["precision"], "float");
+  EXPECT_EQ(report["posterior"].size(), 2U);
+  EXPECT_EQ(report["certificate"]["layers"].size(), 2U);
+  EXPECT_EQ(report["ledger"]["mode"], "full");
+  EXPECT_EQ(report["ledger"]["batches"], 20);
+  const Outcome printed = run("inspect " + quoted(fitted.model));
+  for (const char* said : {"2-8-1", "ledger", "certificate", "single precision"}) {
+    EXPECT_NE(printed.out.find(said), std::string::npos) << said;
+  }
+}
+
+TEST(BadInput, TablesThatCannotBeLearnt) {
+  const Scratch scratch;
+  const std::string model = scratch.path("m");
+  const auto refuse = [&](const std::string& text, const std::string& said) {
+    const std::string data = scratch.file("t.csv", text);
+    expect_refusal(run("fit " + quoted(data) + " --target y --model " + quoted(model)), said);
+    EXPECT_FALSE(std::filesystem::exists(model));
+    EXPECT_EQ(scratch.files(), 1U);
+  };
+  refuse("", "t.csv: ");
+  refuse(std::string("\x7f"
+                     "ELF\0\0\1\2\3",
+                     9),
+         "t.csv");
+  refuse("x,y\n", "t.csv");
+  refuse("x,y\n1,2\n", "row");
+  refuse("x,y\n1,2\n3\n4,5\n", "line 3");
+  refuse("x,y\n1,2\n3,many\n", "line 3, column 'y'");
+  refuse("x,z\n1,2\n3,4\n", "'y'");
+  refuse("x,y\n1,2\n3,2\n", "'y'");
+  refuse("x,y\n1,2\ninf,3\n", "line 3, column 'x'");
+  refuse("x,y\n1,2\n2,1e308\n", "line 3, column 'y'");
+  refuse("x,y\n1,2\n2,1e999\n", "line 3, column 'y'");
+  refuse("x,x,y\n1,2,3\n2,3,4\n", "'x'");
+  refuse("x,y\n5,2\n5,3\n", "no feature");
+  refuse("x,y\n\"a,2\n5,3\n", "line 2");
+}
+
+TEST(BadInput, FilesThatCannotBeRead) {
+  const Scratch scratch;
+  const auto fit = [&](const std::string& data) {
+    return run("fit " + quoted(data) + " --target y --model " + quoted(scratch.path("m")));
+  };
+  expect_refusal(fit(scratch.path("nothing.csv")), "nothing.csv");
+  expect_refusal(fit(scratch.path("")), "directory");
+  if (::geteuid() != 0) {
+    const std::string data = scratch.file("secret.csv", wave_csv(10, 1));
+    std::filesystem::permissions(data, std::filesystem::perms::none);
+    expect_refusal(fit(data), "secret.csv");
+  }
+}
+
+TEST(BadInput, TenThousandColumns) {
+  const Scratch scratch;
+  std::string text = "y";
+  for (int k = 0; k < 10000; ++k) text += ",x" + std::to_string(k);
+  text += "\n";
+  for (int n = 0; n < 5; ++n) {
+    text += std::to_string(n);
+    for (int k = 0; k < 10000; ++k) text += "," + std::to_string((n * 7919 + k * 104729) % 1000);
+    text += "\n";
+  }
+  const std::string data = scratch.file("wide.csv", text);
+  const Outcome outcome =
+      run("fit " + quoted(data) +
+          " --target y --hidden 2 --epochs 2 --ensemble 1 --slim --json --model " +
+          quoted(scratch.path("m")));
+  EXPECT_EQ(parsed(outcome)["features"], 10000);
+}
+
+TEST(BadInput, ModelsThatAreNone) {
+  const Fitted fitted;
+  const std::string file = content(fitted.model);
+  const std::string cut = fitted.scratch.file("cut", file.substr(0, file.size() / 2));
+  expect_refusal(run("predict " + quoted(cut) + " " + quoted(fitted.data)), "cut: is");
+  std::string changed = file;
+  changed[changed.size() / 2] ^= 1;
+  expect_refusal(run("inspect " + quoted(fitted.scratch.file("changed", changed))), "is damaged");
+  expect_refusal(run("inspect " + quoted(fitted.data)), "is not a dma model");
+  expect_refusal(run("inspect " + quoted(fitted.scratch.path("none"))), "cannot be opened");
+}
+
+TEST(BadInput, AFullDiskLeavesTheOldModel) {
+  const Fitted fitted;
+  const std::string before = content(fitted.model);
+  const Outcome outcome = shell("ulimit -f 1; $DMA fit " + quoted(fitted.data) +
+                                " --target y --model " + quoted(fitted.model) + quick);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("m.safetensors: cannot be written"), std::string::npos) << outcome.err;
+  EXPECT_EQ(content(fitted.model), before);
+  EXPECT_EQ(fitted.scratch.files(), 2U);
+  const Outcome full =
+      shell("$DMA predict " + quoted(fitted.model) + " " + quoted(fitted.data) + " >/dev/full");
+  EXPECT_EQ(full.status, 1);
+  EXPECT_NE(full.err.find("standard output: cannot be written"), std::string::npos) << full.err;
+}
+
+TEST(WrongCommandLine, ExitsWithTwo) {
+  const Scratch scratch;
+  const std::string data = scratch.file("wave.csv", wave_csv(10, 1));
+  for (const char* options :
+       {"--hidden 5,x", "--hidden 0", "--noise -1", "--noise lots", "--epochs 0", "--rule odd",
+        "--ledger odd", "--slope 2", "--frobnicate", "--holdout 2"}) {
+    expect_refusal(run("fit " + quoted(data) + " --target y " + options), "dma: ", 2);
+  }
+}
+
+TEST(Sample, IsATableThatFits) {
+  const Scratch scratch;
+  const Outcome sample = run("sample wave");
+  EXPECT_EQ(sample.status, 0);
+  EXPECT_EQ(lines_of(sample.out), 201U);
+  EXPECT_EQ(sample.out, run("sample wave --seed 1").out);
+  EXPECT_NE(sample.out, run("sample wave --seed 2").out);
+  const std::string data = scratch.file("wave.csv", sample.out);
+  const std::string model = quoted(scratch.path("m"));
+  EXPECT_EQ(run("fit " + quoted(data) + " --target y --epochs 5 --model " + model).status, 0);
+  const Outcome plot = run("plot " + model + " " + quoted(data));
+  EXPECT_EQ(plot.status, 0) << plot.err;
+  EXPECT_NE(plot.out.find("===="), std::string::npos);
+  EXPECT_NE(plot.out.find(":::"), std::string::npos);
+}
+
+// The shells themselves say whether a script is one.
+TEST(Completion, NamesCommandsAndOptions) {
+  const Outcome script = run("completion bash");
+  EXPECT_EQ(script.status, 0);
+  const Outcome words = shell(
+      "$DMA completion bash >s; bash -c '. ./s; COMP_WORDS=(dma fit --tol); COMP_CWORD=2; _dma; "
+      "echo "
+      "${COMPREPLY[@]}; COMP_WORDS=(dma ev); COMP_CWORD=1; _dma; echo ${COMPREPLY[@]}'; rm s");
+  EXPECT_EQ(words.out, "--tolerance\nevaluate\n") << words.err;
+  EXPECT_NE(run("completion zsh").out.find("bashcompinit"), std::string::npos);
+}
+
+}  // namespace

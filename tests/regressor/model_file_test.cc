@@ -1,0 +1,219 @@
+// The model file: what is written is read, what is damaged is refused with a reason.
+#include <dma/regressor/model_file.h>
+#include <dma/regressor/regressor.h>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "regressor/safetensors.h"
+#include "regressor/wave_table.h"
+#include "scratch.h"
+
+namespace dma {
+namespace {
+
+using nlohmann::json;
+using test::content;
+using test::Scratch;
+
+Regressor small_model(bool single_precision = false, std::size_t hidden = 2) {
+  return Regressor::fit(test::wave_table(30, 0.3, 1), {.target = "y",
+                                                       .hidden = {hidden},
+                                                       .epochs = 3,
+                                                       .batch_size = 10,
+                                                       .ensemble = 2,
+                                                       .threads = 1,
+                                                       .single_precision = single_precision});
+}
+
+void expect_same_numbers(const Model& a, const Model& b) {
+  EXPECT_EQ(a.batch_rows, b.batch_rows);
+  EXPECT_EQ(a.row_hashes, b.row_hashes);
+  EXPECT_EQ(a.members.index(), b.members.index());
+  std::visit(
+      [&]<class T>(const Members<T>& left) {
+        const auto& right = std::get<Members<T>>(b.members);
+        ASSERT_EQ(left.posteriors.size(), right.posteriors.size());
+        for (std::size_t m = 0; m < left.posteriors.size(); ++m) {
+          EXPECT_EQ(left.priors[m].mean, right.priors[m].mean);
+          EXPECT_EQ(left.priors[m].variance, right.priors[m].variance);
+          EXPECT_EQ(left.posteriors[m].tau, right.posteriors[m].tau);
+          EXPECT_EQ(left.posteriors[m].rho, right.posteriors[m].rho);
+          EXPECT_EQ(left.posteriors[m].noise_variance, right.posteriors[m].noise_variance);
+          ASSERT_EQ(left.ledgers[m].messages.size(), right.ledgers[m].messages.size());
+          for (std::size_t k = 0; k < left.ledgers[m].messages.size(); ++k) {
+            EXPECT_EQ(left.ledgers[m].messages[k].tau, right.ledgers[m].messages[k].tau);
+            EXPECT_EQ(left.ledgers[m].messages[k].rho, right.ledgers[m].messages[k].rho);
+          }
+        }
+      },
+      a.members);
+}
+
+// The reason for refusing a file, or nothing if it was read.
+std::string refusal(const std::string& path) {
+  try {
+    read_model(path);
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// The file's text with a new, right checksum: what another program might have written.
+std::string resealed(std::string file) {
+  const std::size_t at = file.find("\"checksum\":\"") + 12;
+  file.replace(at, 8, "00000000");
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08lx",
+                crc32_z(0, reinterpret_cast<const Bytef*>(file.data()), file.size()));
+  return file.replace(at, 8, digits);
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  EXPECT_EQ(from.size(), to.size());
+  return text.replace(at, from.size(), to);
+}
+
+TEST(ModelFile, HoldsEverything) {
+  const Scratch scratch;
+  for (const bool single : {false, true}) {
+    const Regressor model = small_model(single);
+    model.save(scratch.path("m"));
+    const Regressor again = Regressor::load(scratch.path("m"));
+    expect_same_numbers(model.model(), again.model());
+    again.save(scratch.path("m2"));
+    EXPECT_EQ(content(scratch.path("m")), content(scratch.path("m2")));
+  }
+}
+
+// Read by the layout's own description, not by our reader.
+TEST(ModelFile, IsSafetensors) {
+  const Scratch scratch;
+  const Regressor model = small_model(true);
+  model.save(scratch.path("m"));
+  const std::string file = content(scratch.path("m"));
+  std::uint64_t length = 0;
+  for (int k = 7; k >= 0; --k)
+    length = length << 8 | static_cast<unsigned char>(file[std::size_t(k)]);
+  EXPECT_EQ(length % 8, 0U);
+  const json header = json::parse(file.substr(8, length));
+  EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
+  EXPECT_EQ(header["__metadata__"]["version"], "1");
+  EXPECT_EQ(header["__metadata__"]["precision"], "float");
+  std::size_t end = 0;
+  for (const auto& [name, entry] : header.items()) {
+    if (name == "__metadata__") {
+      for (const auto& value : entry) EXPECT_TRUE(value.is_string());
+      continue;
+    }
+    end = std::max(end, entry["data_offsets"][1].get<std::size_t>());
+  }
+  EXPECT_EQ(8 + length + end, file.size());
+  const auto& tau = header["member.1.posterior.tau"];
+  EXPECT_EQ(tau["dtype"], "F32");
+  float first = 0;
+  std::memcpy(&first, file.data() + 8 + length + tau["data_offsets"][0].get<std::size_t>(), 4);
+  EXPECT_EQ(first, std::get<Members<float>>(model.model().members).posteriors[1].tau[0]);
+}
+
+TEST(ModelFile, EveryChangedByteIsNoticed) {
+  const Scratch scratch;
+  small_model().save(scratch.path("m"), true);
+  const std::string file = content(scratch.path("m"));
+  for (std::size_t k = 0; k < file.size(); ++k) {
+    for (const int change : {1, 0x20, 0x80}) {
+      std::string altered = file;
+      altered[k] = static_cast<char>(altered[k] ^ change);
+      EXPECT_NE(refusal(scratch.file("altered", altered)), "") << "byte " << k;
+    }
+  }
+}
+
+TEST(ModelFile, EveryTruncationIsNoticed) {
+  const Scratch scratch;
+  small_model().save(scratch.path("m"), true);
+  const std::string file = content(scratch.path("m"));
+  for (std::size_t size = 0; size < file.size(); size += 7) {
+    EXPECT_NE(refusal(scratch.file("cut", file.substr(0, size))), "") << size;
+  }
+  EXPECT_NE(refusal(scratch.file("longer", file + "x")), "");
+}
+
+TEST(ModelFile, SaysWhyItRefuses) {
+  const Scratch scratch;
+  const auto expect = [&](const std::string& text, const std::string& reason) {
+    const std::string said = refusal(scratch.file("f", text));
+    EXPECT_NE(said.find(reason), std::string::npos) << said << "\nwanted: " << reason;
+    EXPECT_EQ(said.find(scratch.path("f") + ": "), 0U) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos);
+  };
+  small_model().save(scratch.path("m"));
+  const std::string file = content(scratch.path("m"));
+  expect("", "is not a dma model: only 0 bytes");
+  expect("a,b\n1,2\n" + std::string(100, 'x'), "is not a dma model");
+  expect(with(file, "\"version\":\"1\"", "\"version\":\"2\""), "is damaged: its checksum is");
+  expect(resealed(with(file, "\"version\":\"1\"", "\"version\":\"2\"")),
+         "has model format 2, this program reads format 1");
+  expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
+  // A header that lies about shapes, sizes, or places.
+  expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit into the file");
+  expect(resealed(with(file, "\"shape\":[3,11]", "\"shape\":[11,3]")), "another type or shape");
+  expect(resealed(with(file, "\"member.1.posterior.tau\"", "\"member.1.posterior.xau\"")),
+         "has no array 'member.1.posterior.tau'");
+  expect(resealed(with(file, "\\\"ensemble\\\":2", "\\\"ensemble\\\":9")), "has no array");
+  expect(resealed(with(file, "\\\"widths\\\":[2,2,1]", "\\\"widths\\\":[2,9,1]")), "");
+  expect(resealed(with(file, "\\\"widths\\\":[2,2,1]", "\\\"widths\\\":[9,2,1]")),
+         "do not fit together");
+  expect(resealed(with(file, "\\\"architecture\\\"", "\\\"architexture\\\"")),
+         "its description cannot be read");
+  expect(resealed(with(file, "{\"dtype\"", "{\"dtipe\"")), "its header cannot be read");
+  std::string bad_number = file;
+  std::memset(bad_number.data() + bad_number.size() - 8, 0xff, 8);  // NaN in the last message
+  EXPECT_EQ(refusal(scratch.file("f", resealed(bad_number))).find("nan"), std::string::npos);
+  EXPECT_NE(refusal(scratch.path("nothing")).find("cannot be opened"), std::string::npos);
+  EXPECT_NE(refusal(testing::TempDir()).find("is a directory"), std::string::npos);
+}
+
+TEST(ModelFile, AFailedWriteLeavesTheOldOne) {
+  const Scratch scratch;
+  const Regressor model = small_model();
+  model.save(scratch.path("m"));
+  const std::string before = content(scratch.path("m"));
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  ::getrlimit(RLIMIT_FSIZE, &old_limit);
+  rlimit limit = old_limit;
+  limit.rlim_cur = 1000;  // as a full disk would
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  EXPECT_THROW(small_model(false, 5).save(scratch.path("m")), ModelError);
+  ::setrlimit(RLIMIT_FSIZE, &old_limit);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_EQ(content(scratch.path("m")), before);
+  EXPECT_EQ(scratch.files(), 1U);
+  EXPECT_THROW(model.save(scratch.path("no/such/folder/m")), ModelError);
+}
+
+TEST(ByteOrder, BothAreTheSameFile) {
+  std::array<std::uint64_t, 2> numbers{0x0102030405060708, 42};
+  auto bytes = std::as_writable_bytes(std::span(numbers));
+  detail::swap_unless_little(bytes, 8, std::endian::big);
+  EXPECT_EQ(numbers[0], 0x0807060504030201U);
+  detail::swap_unless_little(bytes, 8, std::endian::big);
+  detail::swap_unless_little(bytes, 8, std::endian::little);
+  EXPECT_EQ(numbers[0], 0x0102030405060708U);
+  EXPECT_EQ(numbers[1], 42U);
+  detail::swap_unless_little(bytes, 4, std::endian::big);
+  EXPECT_EQ(numbers[0], 0x0403020108070605U);
+}
+
+}  // namespace
+}  // namespace dma

@@ -1,0 +1,362 @@
+// What a user holds: fit, predict, update, forget.
+#include <dma/regressor/regressor.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "regressor/wave_table.h"
+#include "scratch.h"
+
+namespace dma {
+namespace {
+
+using test::Scratch;
+using test::wave_table;
+
+RegressorOptions quick() {
+  return {.target = "y", .hidden = {10}, .epochs = 30, .batch_size = 5, .ensemble = 2};
+}
+
+std::vector<double> means(const std::vector<Predicted>& predicted) {
+  std::vector<double> result;
+  for (const Predicted& p : predicted) result.push_back(p.mean);
+  return result;
+}
+
+bool same(const std::vector<Predicted>& a, const std::vector<Predicted>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.mean == y.mean && x.epistemic_std == y.epistemic_std && x.noise_std == y.noise_std;
+  });
+}
+
+template <class Run>
+std::string error_of(const Run& run) {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_error(const std::string& said, const std::string& wanted) {
+  EXPECT_NE(said.find(wanted), std::string::npos) << said << "\nwanted: " << wanted;
+}
+
+Table rows_of(const Table& table, std::size_t first, std::size_t end) {
+  std::vector<std::size_t> rows;
+  for (std::size_t n = first; n < end; ++n) rows.push_back(n);
+  return select_rows(table, rows);
+}
+
+TEST(Fit, LearnsAndKnowsHowWell) {
+  const Table train = wave_table(400, 0.2, 1);
+  const Table test = wave_table(2000, 0.2, 2);
+  const auto model = Regressor::fit(train, {.target = "y", .epochs = 40, .ensemble = 3});
+  const Metrics metrics = model.evaluate(test).front();
+  const FitReport& report = model.report();
+  EXPECT_LT(metrics.rmse, 1.3);  // the noise is 1
+  EXPECT_NEAR(report.noise_std.front(), 1, 0.2);
+  EXPECT_NEAR(report.cavity_nll(), metrics.nll, 0.15);
+  EXPECT_LT(report.train_nll, report.cavity_nll());
+  EXPECT_NEAR(metrics.coverage[3], 0.95, 0.05);
+  EXPECT_EQ(report.rows, 400U);
+  EXPECT_EQ(report.layers, (std::vector<std::size_t>{2, 50, 1}));
+  EXPECT_EQ(report.weights, 50U * 3 + 51);
+  EXPECT_EQ(report.certificate.repaired, 0U);
+}
+
+TEST(Fit, IsWiderWhereNothingWasSeen) {
+  const auto model = Regressor::fit(wave_table(200, 0.2, 1), quick());
+  Table places{.columns = {{.name = "a", .numbers = {0, 8}}, {.name = "b", .numbers = {0, 0}}}};
+  const auto predicted = model.predict(places);
+  EXPECT_GT(predicted[1].epistemic_std, 3 * predicted[0].epistemic_std);
+  EXPECT_EQ(predicted[0].noise_std, predicted[1].noise_std);
+  EXPECT_NEAR(predicted[0].upper(0.95) - predicted[0].mean, 1.959964 * predicted[0].stddev(), 1e-5);
+  EXPECT_NEAR(predicted[0].lower(0.5) - predicted[0].mean, -0.67449 * predicted[0].stddev(), 1e-4);
+}
+
+TEST(Fit, SameBitsWhateverTheThreads) {
+  const Table table = wave_table(150, 0.3, 3);
+  auto options = quick();
+  options.threads = 1;
+  const auto one = Regressor::fit(table, options);
+  options.threads = 0;
+  const auto all = Regressor::fit(table, options);
+  EXPECT_TRUE(same(one.predict(table, 1), all.predict(table, 0)));
+  options.seed = 2;
+  EXPECT_FALSE(same(one.predict(table), Regressor::fit(table, options).predict(table)));
+}
+
+TEST(Fit, SinglePrecisionIsClose) {
+  const Table table = wave_table(150, 0.3, 3);
+  auto options = quick();
+  options.epochs = 10;
+  const auto exact = Regressor::fit(table, options);
+  options.single_precision = true;
+  const auto single = Regressor::fit(table, options);
+  EXPECT_EQ(single.model().members.index(), 1U);
+  EXPECT_NEAR(single.report().cavity_nll(), exact.report().cavity_nll(), 0.01);
+}
+
+// y -> 3 + 1000 y must only change the unit.
+TEST(Fit, FollowsTheUnitOfTheTarget) {
+  Table table = wave_table(100, 0.3, 4);
+  auto options = quick();
+  options.epochs = 5;
+  const auto before = Regressor::fit(table, options);
+  const auto first = before.predict(table);
+  for (double& y : table.columns[2].numbers) y = 3 + 1000 * y;
+  const auto after = Regressor::fit(table, options);
+  const auto second = after.predict(table);
+  for (std::size_t n = 0; n < first.size(); ++n) {
+    EXPECT_NEAR(second[n].mean, 3 + 1000 * first[n].mean, 1e-6 * std::abs(second[n].mean));
+    EXPECT_NEAR(second[n].stddev(), 1000 * first[n].stddev(), 1e-6 * second[n].stddev());
+  }
+  EXPECT_NEAR(after.report().cavity_nll(), before.report().cavity_nll() + std::log(1000), 1e-6);
+}
+
+TEST(Fit, SeveralTargets) {
+  Table table = wave_table(200, 0.2, 5);
+  Column z = table.columns[2];
+  z.name = "z";
+  for (double& value : z.numbers) value = -100 * value;
+  table.columns.push_back(z);
+  auto options = quick();
+  options.target = {"y", "z"};
+  const auto model = Regressor::fit(table, options);
+  const auto metrics = model.evaluate(table);
+  ASSERT_EQ(metrics.size(), 2U);
+  EXPECT_LT(metrics[0].rmse, 2.5);
+  EXPECT_LT(metrics[1].rmse, 250);
+  EXPECT_EQ(model.predict(table).size(), 400U);
+  EXPECT_NEAR(model.report().noise_std[1] / model.report().noise_std[0], 100, 40);
+}
+
+TEST(Fit, NoiseThatIsGivenIsKept) {
+  auto options = quick();
+  options.noise = 0.7;
+  const auto model = Regressor::fit(wave_table(100, 0.3, 4), options);
+  EXPECT_NEAR(model.report().noise_std.front(), 0.7, 1e-12);
+}
+
+TEST(Fit, StopsWhenAsked) {
+  const Table table = wave_table(200, 0.2, 5);
+  std::size_t calls = 0;
+  const auto model = Regressor::fit(table, quick(), [&](const FitProgress& now) {
+    EXPECT_EQ(now.members, 2U);
+    EXPECT_EQ(now.epochs, 30U);
+    return ++calls < 100;
+  });
+  EXPECT_EQ(calls, 100U);
+  EXPECT_EQ(model.report().stopped, Stopped::interrupted);
+  EXPECT_TRUE(std::isfinite(model.report().cavity_nll()));
+  EXPECT_TRUE(std::isfinite(model.evaluate(table).front().nll));
+}
+
+TEST(Fit, StoppedAtOnceStillIsAModel) {
+  const Table table = wave_table(50, 0.2, 5);
+  const auto model = Regressor::fit(table, quick(), [](const auto&) { return false; });
+  EXPECT_EQ(model.report().stopped, Stopped::interrupted);
+  EXPECT_TRUE(std::isfinite(model.evaluate(table).front().nll));
+}
+
+TEST(Predict, ColumnsMayMoveAndBeMore) {
+  const Table table = wave_table(60, 0.3, 6);
+  const auto model = Regressor::fit(table, quick());
+  Table moved{.columns = {table.columns[1],
+                          {.name = "new", .numbers = std::vector<double>(60)},
+                          table.columns[0]}};
+  EXPECT_TRUE(same(model.predict(table), model.predict(moved)));
+  moved.columns.pop_back();
+  expect_error(error_of([&] { model.predict(moved); }), "'a'");
+}
+
+TEST(Predict, AnUnseenCategoryWidensTheInterval) {
+  Table table = wave_table(300, 0.2, 7);
+  Column kind{.name = "kind", .values = {"one", "two"}, .is_text = true};
+  for (std::size_t n = 0; n < 300; ++n) {
+    kind.codes.push_back(n % 2);
+    table.columns[2].numbers[n] += n % 2 == 0 ? 0 : 10;
+  }
+  table.columns.push_back(kind);
+  const auto model = Regressor::fit(table, quick());
+  Table place{.columns = {{.name = "a", .numbers = {0, 0, 0}},
+                          {.name = "b", .numbers = {0, 0, 0}},
+                          {.name = "kind",
+                           .codes = {0, 1, 2},
+                           .values = {"one", "two", "three"},
+                           .is_text = true}}};
+  const auto predicted = model.predict(place);
+  EXPECT_NEAR(predicted[1].mean - predicted[0].mean, 10, 2);
+  EXPECT_GT(predicted[2].epistemic_std, 1.5 * predicted[0].epistemic_std);
+  EXPECT_GT(predicted[2].epistemic_std, 1.5 * predicted[1].epistemic_std);
+}
+
+TEST(Update, LearnsNewRowsWhileTheOldStand) {
+  const Table table = wave_table(300, 0.2, 8);
+  Table elsewhere = wave_table(60, 0.2, 9);
+  for (std::size_t n = 0; n < 60; ++n) {
+    elsewhere.columns[0].numbers[n] += 4;
+    elsewhere.columns[2].numbers[n] = 20;
+  }
+  auto model = Regressor::fit(table, quick());
+  const double before = model.evaluate(elsewhere).front().nll;
+  const double at_home = model.evaluate(table).front().rmse;
+  const auto report = model.update(elsewhere);
+  EXPECT_EQ(report.rows_added, 60U);
+  EXPECT_EQ(report.batches_added, 12U);
+  EXPECT_EQ(report.batches_swept, 12U);
+  EXPECT_NEAR(report.new_rows_nll, before, 1e-9);
+  EXPECT_LT(model.evaluate(elsewhere).front().nll, before - 0.5);
+  EXPECT_LT(model.evaluate(table).front().rmse, 2 * at_home);
+  EXPECT_GT(report.moved.mean_shift, 0.1);
+  EXPECT_EQ(model.report().rows, 360U);
+  EXPECT_EQ(model.model().row_hashes.size(), 360U);
+}
+
+TEST(Update, WithTheOldDataIsNearANewFit) {
+  const Table table = wave_table(300, 0.2, 8);
+  auto model = Regressor::fit(rows_of(table, 0, 250), quick());
+  const Table old = rows_of(table, 0, 250);
+  const auto report = model.update(rows_of(table, 250, 300), {.data = &old, .compare = true});
+  ASSERT_TRUE(report.compared);
+  EXPECT_EQ(report.batches_swept, 60U);
+  EXPECT_LT(report.compared->mean_shift, 0.3);
+  EXPECT_NEAR(report.compared->mean_std_ratio, 1, 0.1);
+  EXPECT_EQ(report.moved.rows, 300U);
+}
+
+TEST(Forget, WithoutDataWholeBatchesGo) {
+  const Table table = wave_table(100, 0.3, 10);
+  auto model = Regressor::fit(table, quick());
+  const auto report = model.forget_rows(rows_of(table, 0, 1));
+  EXPECT_EQ(report.rows_removed, 1U);
+  EXPECT_EQ(report.rows_lost, 4U);
+  EXPECT_EQ(report.batches_removed.size(), 1U);
+  EXPECT_EQ(report.batches_swept, 0U);
+  EXPECT_EQ(model.report().rows, 95U);
+  // What is forgotten cannot be forgotten again, and neither can what went with it.
+  expect_error(error_of([&] { model.forget_rows(rows_of(table, 0, 1)); }),
+               "line 1: this row is not among");
+  // The belief is what the ledger says.
+  const auto& members = std::get<Members<double>>(model.model().members);
+  double rho = 1 / members.priors[0].variance[0];
+  for (const auto& message : members.ledgers[0].messages) rho += message.rho[0];
+  EXPECT_NEAR(members.posteriors[0].rho[0] / rho, 1, 1e-10);
+}
+
+TEST(Forget, WithDataTheOthersComeBack) {
+  const Table table = wave_table(200, 0.2, 10);
+  auto model = Regressor::fit(table, quick());
+  const auto report = model.forget_rows(rows_of(table, 0, 20), {.data = &table, .compare = true});
+  EXPECT_EQ(report.rows_removed, 20U);
+  EXPECT_EQ(report.rows_lost, 0U);
+  EXPECT_GT(report.rows_put_back, 0U);
+  EXPECT_EQ(model.report().rows, 180U);
+  EXPECT_EQ(model.model().row_hashes.size(), 180U);
+  ASSERT_TRUE(report.compared);
+  EXPECT_LT(report.compared->mean_shift, 0.3);
+}
+
+// To forget what was just learnt leads back, up to what the new rows had taught meanwhile.
+TEST(Forget, UndoesAnUpdate) {
+  const Table table = wave_table(100, 0.3, 10);
+  const auto before = Regressor::fit(table, quick());
+  auto model = before;
+  const Table more = wave_table(10, 0.3, 11);
+  model.update(more);
+  EXPECT_FALSE(same(model.predict(table), before.predict(table)));
+  model.forget_rows(more);
+  const auto there = means(before.predict(table));
+  const auto back = means(model.predict(table));
+  for (std::size_t n = 0; n < there.size(); ++n) EXPECT_NEAR(back[n], there[n], 1e-9);
+}
+
+TEST(Forget, BatchByNumber) {
+  const Table table = wave_table(100, 0.3, 10);
+  auto model = Regressor::fit(table, quick());
+  const auto report = model.forget_batch(3);
+  EXPECT_EQ(report.rows_removed, 5U);
+  EXPECT_EQ(report.rows_lost, 0U);
+  EXPECT_EQ(report.batches_removed, std::vector<std::size_t>{3});
+  EXPECT_EQ(report.moved_on, "random inputs");
+  expect_error(error_of([&] { model.forget_batch(19); }), "there is no batch 19");
+}
+
+TEST(Change, RefusesWhatItCannotDo) {
+  const Scratch scratch;
+  const Table table = wave_table(40, 0.3, 10);
+  auto model = Regressor::fit(table, quick());
+  const Table half = rows_of(table, 0, 20);
+  expect_error(error_of([&] { model.update(half, {.data = &half}); }),
+               "20 of the model's 40 rows are not in it");
+  expect_error(error_of([&] { model.forget_rows(table); }), "no row would be left");
+  expect_error(error_of([&] { model.forget_batch(0, {.compare = true}); }),
+               "needs the training data");
+  const auto untouched = model.predict(table);
+  EXPECT_TRUE(same(untouched, Regressor::fit(table, quick()).predict(table)));
+
+  model.save(scratch.path("slim"), true);
+  auto slim = Regressor::load(scratch.path("slim"));
+  EXPECT_EQ(slim.report().rows, 40U);
+  expect_error(error_of([&] { slim.forget_rows(half); }), "is not among");
+  expect_error(error_of([&] { slim.update(half, {.data = &table}); }), "saved slim");
+  const auto there = means(untouched);
+  const auto again = means(slim.predict(table));
+  for (std::size_t n = 0; n < there.size(); ++n) EXPECT_EQ(again[n], there[n]);
+  // New rows can be learnt, and forgotten again.
+  const Table more = wave_table(10, 0.3, 12);
+  slim.update(more);
+  slim.forget_rows(more);
+  const auto back = means(slim.predict(table));
+  for (std::size_t n = 0; n < there.size(); ++n) EXPECT_NEAR(back[n], there[n], 1e-9);
+
+  auto options = quick();
+  options.ledger = LedgerMode::average;
+  auto average = Regressor::fit(table, options);
+  average.update(wave_table(10, 0.3, 12));
+  expect_error(error_of([&] { average.forget_batch(0); }), "only a model with the ledger 'full'");
+}
+
+TEST(Change, AfterSavingIsTheSame) {
+  const Scratch scratch;
+  const Table table = wave_table(80, 0.3, 10);
+  const Table more = wave_table(15, 0.3, 11);
+  auto here = Regressor::fit(table, quick());
+  here.save(scratch.path("m"));
+  auto there = Regressor::load(scratch.path("m"));
+  here.update(more, {.data = &table});
+  there.update(more, {.data = &table});
+  EXPECT_TRUE(same(here.predict(table), there.predict(table)));
+}
+
+// A row that stands twice must be forgotten as often as it is named.
+TEST(Forget, TwinsAreCounted) {
+  Table table = wave_table(40, 0.3, 10);
+  for (Column& column : table.columns) column.numbers[7] = column.numbers[3];
+  auto options = quick();
+  options.batch_size = 1;
+  auto model = Regressor::fit(table, options);
+  EXPECT_EQ(model.forget_rows(rows_of(table, 3, 4)).rows_removed, 1U);
+  EXPECT_EQ(model.forget_rows(rows_of(table, 7, 8)).rows_removed, 1U);
+  expect_error(error_of([&] { model.forget_rows(rows_of(table, 7, 8)); }), "is not among");
+}
+
+TEST(Options, AreChecked) {
+  const Table table = wave_table(40, 0.3, 10);
+  const auto fit = [&](RegressorOptions options) {
+    return error_of([&] { Regressor::fit(table, options); });
+  };
+  expect_error(fit({}), "no target");
+  expect_error(fit({.target = "y", .noise = -1.0}), "noise");
+  expect_error(fit({.target = "y", .ensemble = 0}), "ensemble");
+  expect_error(fit({.target = "y", .epochs = 0}), "epochs");
+  expect_error(fit({.target = "y", .hidden = {3, 0}}), "0 units");
+  expect_error(fit({.target = "q"}), "'q'");
+}
+
+}  // namespace
+}  // namespace dma
