@@ -1,1 +1,730 @@
 #include <dma/data/encoder.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "data/datetime.h"
+#include "data/row_hash.h"
+#include "data/scale.h"
+
+namespace dma {
+namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();    // an empty cell
+constexpr double unreadable = std::numeric_limits<double>::infinity();  // a cell that is an error
+constexpr double largest = std::numeric_limits<double>::max();
+
+// ---------------------------------------------------------------------------------------- messages
+
+// Values go into messages of one line.
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 60;
+  std::size_t end = std::min(text.size(), most);
+  const auto continues = [&](std::size_t k) { return (text[k] & 0xc0) == 0x80; };  // of UTF-8
+  while (end < text.size() && end > 0 && continues(end)) --end;
+  std::string result(text.substr(0, end));
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  std::replace_if(result.begin(), result.end(), control, ' ');
+  return end < text.size() ? result + "..." : result;
+}
+
+std::string shown(double number) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number + 0.0).ptr;
+  return {buffer.data(), end};
+}
+
+std::string shown(const Column& column, std::size_t row) {
+  if (column.empty(row)) return "";
+  return column.is_text ? shown(column.values[column.codes[row]]) : shown(column.numbers[row]);
+}
+
+DataError error_in(const Table& table, const Column& column, const std::string& what) {
+  return DataError(table.source + ", column '" + column.name + "': " + what);
+}
+
+DataError error_at(const Table& table, const Column& column, std::size_t row,
+                   const std::string& what) {
+  return DataError(table.source + ", line " + std::to_string(table.line(row)) + ", column '" +
+                   column.name + "': '" + shown(column, row) + "' " + what);
+}
+
+// ------------------------------------------------------------------------------------- named columns
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+std::string suggestion(const Table& table, std::string_view name) {
+  for (const Column& column : table.columns) {
+    if (lower(column.name) == lower(name)) return "; did you mean '" + column.name + "'?";
+  }
+  constexpr std::size_t most = 10;
+  std::string list;
+  for (std::size_t k = 0; k < std::min(most, table.columns.size()); ++k) {
+    list += (k == 0 ? "; there are '" : ", '") + shown(table.columns[k].name) + "'";
+  }
+  return table.columns.size() > most ? list + ", ..." : list;
+}
+
+const Column& column_of(const Table& table, std::string_view name) {
+  const Column* column = table.find(name);
+  if (column != nullptr) return *column;
+  throw DataError(table.source + ": no column '" + std::string(name) + "'" +
+                  suggestion(table, name));
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void refuse_common(const Table& table, const std::vector<std::string>& one,
+                   const std::vector<std::string>& two, const std::string& what) {
+  for (const std::string& name : one) {
+    if (contains(two, name)) throw error_in(table, column_of(table, name), what);
+  }
+}
+
+void refuse_repeated(const Table& table, const std::vector<std::string>& names,
+                     const std::string& what) {
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (std::find(names.begin(), name, *name) != name) {
+      throw error_in(table, column_of(table, *name), what);
+    }
+  }
+}
+
+void validate(const Table& table, const EncoderOptions& options) {
+  table.validate();
+  for (const auto* names :
+       {&options.targets, &options.features, &options.drop, &options.categorical}) {
+    for (const std::string& name : *names) column_of(table, name);
+  }
+  if (options.targets.empty()) throw DataError(table.source + ": no target is named");
+  if (options.most_categories == 0) throw DataError("most_categories is 0: it must be at least 1");
+  refuse_repeated(table, options.targets, "named twice as a target");
+  refuse_repeated(table, options.features, "named twice as a feature");
+  refuse_common(table, options.targets, options.features, "both a target and a feature");
+  refuse_common(table, options.targets, options.drop, "both a target and dropped");
+  refuse_common(table, options.features, options.drop, "both a feature and dropped");
+  refuse_common(table, options.targets, options.categorical,
+                "is categorical: the target must be a number");
+}
+
+std::vector<std::string> feature_names(const Table& table, const EncoderOptions& options) {
+  if (!options.features.empty()) return options.features;
+  std::vector<std::string> names;
+  for (const Column& column : table.columns) {
+    if (!contains(options.targets, column.name) && !contains(options.drop, column.name)) {
+      names.push_back(column.name);
+    }
+  }
+  return names;
+}
+
+// ------------------------------------------------------------------------------- what a text stands for
+
+double read_number(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(value) ? value : unreadable;
+}
+
+double read_boolean(std::string_view text) {
+  constexpr std::array<std::string_view, 5> yes{"true", "yes", "t", "y", "on"};
+  constexpr std::array<std::string_view, 5> no{"false", "no", "f", "n", "off"};
+  const std::string word = lower(text);
+  if (std::find(yes.begin(), yes.end(), word) != yes.end()) return 1;
+  return std::find(no.begin(), no.end(), word) != no.end() ? 0 : unreadable;
+}
+
+double read(std::string_view text, const FeatureColumn& feature) {
+  if (text.empty()) return nothing;
+  if (feature.kind == ColumnKind::numeric) return read_number(text);
+  if (feature.kind == ColumnKind::boolean) return read_boolean(text);
+  return parse_datetime(text, feature.dates).value_or(unreadable);
+}
+
+std::string expectation(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::numeric:
+      return "is text: in training this column held numbers";
+    case ColumnKind::boolean:
+      return "is neither true nor false, as every value of this column was in training";
+    case ColumnKind::datetime:
+      return "is not a date written as those in training; write it as YYYY-MM-DD";
+    case ColumnKind::categorical:
+      break;
+  }
+  return "cannot be used";
+}
+
+// The same cells as text: numbers as the shortest text that reads as them.
+Column as_text(const Column& column) {
+  Column text{.name = column.name, .is_text = true};
+  text.codes.reserve(column.rows());
+  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  for (const double number : column.numbers) {
+    if (number != number) {
+      text.codes.push_back(Column::empty_cell);
+      continue;
+    }
+    const auto next = static_cast<std::uint32_t>(text.values.size());
+    const auto [entry, is_new] = known.try_emplace(word_of(number), next);
+    if (is_new) text.values.push_back(shown(number));
+    text.codes.push_back(entry->second);
+  }
+  return text;
+}
+
+// ------------------------------------------------------------------------------------ cells to encode
+
+// One column of a table as an encoder's column reads it: numbers, or for each distinct text (by its
+// code) what it stands for, so that nothing is parsed or hashed twice.
+struct Cells {
+  const Column* column = nullptr;
+  const double* numbers = nullptr;
+  const std::uint32_t* codes = nullptr;
+  std::vector<std::uint32_t> converted = {};  // the codes, if the table has numbers
+  std::vector<double> meaning = {};           // not categorical
+  std::vector<std::uint32_t> slots = {};      // categorical: which of the 0/1 columns
+  std::uint32_t empty_slot = 0;
+  std::vector<std::uint64_t> words = {};
+};
+
+// A number in a column whose categories were numbers: 3.0 is the category 3.
+std::string category_of(const std::string& text, const FeatureColumn& feature) {
+  if (feature.text) return text;
+  const double number = read_number(text);
+  return number == unreadable ? text : shown(number);
+}
+
+void read_categories(const std::vector<std::string>& values, const FeatureColumn& feature,
+                     Cells& cells) {
+  const auto other = static_cast<std::uint32_t>(feature.categories.size());
+  std::unordered_map<std::string_view, std::uint32_t> slot_of;
+  for (std::uint32_t k = 0; k < other; ++k) slot_of.emplace(feature.categories[k], k);
+  const auto find = [&](std::string_view category) {
+    const auto entry = slot_of.find(category);
+    return entry == slot_of.end() ? other : entry->second;
+  };
+  cells.empty_slot = find("");
+  for (const std::string& value : values) {
+    const std::string category = category_of(value, feature);
+    cells.slots.push_back(find(category));
+    cells.words.push_back(category.empty() ? empty_word : word_of(category));
+  }
+}
+
+void read_meanings(const std::vector<std::string>& values, const FeatureColumn& feature,
+                   Cells& cells) {
+  for (const std::string& value : values) {
+    cells.meaning.push_back(read(value, feature));
+    const bool number = feature.kind == ColumnKind::numeric || value.empty();
+    cells.words.push_back(number ? word_of(cells.meaning.back()) : word_of(value));
+  }
+}
+
+Cells cells_of(const Column& column, const FeatureColumn& feature) {
+  Cells cells{.column = &column};
+  if (!column.is_text && feature.kind == ColumnKind::numeric) {
+    cells.numbers = column.numbers.data();
+    return cells;
+  }
+  Column text;
+  if (!column.is_text) {
+    text = as_text(column);
+    cells.converted = std::move(text.codes);
+  }
+  cells.codes = column.is_text ? column.codes.data() : cells.converted.data();
+  const auto& values = column.is_text ? column.values : text.values;
+  if (feature.kind == ColumnKind::categorical) {
+    read_categories(values, feature, cells);
+  } else {
+    read_meanings(values, feature, cells);
+  }
+  return cells;
+}
+
+Cells target_cells(const Table& table, const std::string& name) {
+  return cells_of(column_of(table, name), {.name = name, .kind = ColumnKind::numeric});
+}
+
+double number_at(const Cells& cells, std::size_t row) {
+  if (cells.numbers != nullptr) return cells.numbers[row];
+  const std::uint32_t code = cells.codes[row];
+  return code == Column::empty_cell ? nothing : cells.meaning[code];
+}
+
+// Rows whose targets are all there.
+std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_t table_rows) {
+  std::vector<std::size_t> rows;
+  rows.reserve(table_rows);
+  for (std::size_t row = 0; row < table_rows; ++row) {
+    bool complete = true;
+    for (const Cells& target : targets) complete = complete && !std::isnan(number_at(target, row));
+    if (complete) rows.push_back(row);
+  }
+  return rows;
+}
+
+// --------------------------------------------------------------------------------------------- fit
+
+constexpr const char* target_expectation = "is text: the target must be a number";
+
+// The cells of the rows; an error if one is text, infinite or out of reach of the scales.
+std::vector<double> gather(const Table& table, const Cells& cells,
+                           std::span<const std::size_t> rows, const std::string& expected) {
+  std::vector<double> numbers;
+  numbers.reserve(rows.size());
+  for (const std::size_t row : rows) {
+    const double x = number_at(cells, row);
+    if (std::abs(x) > 1e300) {
+      throw error_at(
+          table, *cells.column, row,
+          cells.codes != nullptr && x == unreadable ? expected : "is beyond 1e300 in size");
+    }
+    numbers.push_back(x);
+  }
+  return numbers;
+}
+
+TargetColumn fit_target(const Table& table, const Cells& cells, std::span<const std::size_t> rows) {
+  const std::string& name = cells.column->name;
+  const auto numbers = gather(table, cells, rows, target_expectation);
+  const Scale scale = scale_of(numbers);
+  if (scale.deviation == 0) {
+    throw error_in(
+        table, *cells.column,
+        "the target is " + shown(scale.mean) + " in every row: there is nothing to learn");
+  }
+  return {name, scale.mean, scale.deviation};
+}
+
+// A feature, or the reason why it is none.
+struct Fitted {
+  FeatureColumn feature = {};
+  std::string dropped = {};
+};
+
+std::string constant(const std::string& value) { return "constant: " + value; }
+
+Fitted fit_numbers(const Table& table, const Column& column, FeatureColumn feature,
+                   std::span<const std::size_t> rows) {
+  const auto numbers = gather(table, cells_of(column, feature), rows, expectation(feature.kind));
+  const Scale scale = scale_of(numbers);
+  const auto is_empty = [](double x) { return x != x; };
+  feature.indicator = std::any_of(numbers.begin(), numbers.end(), is_empty);
+  feature.mean = scale.mean;
+  feature.deviation = scale.deviation;
+  if (scale.deviation > 0) {
+    if (feature.kind == ColumnKind::boolean) feature.deviation = 1;
+    return {std::move(feature)};
+  }
+  const auto value = std::find_if_not(numbers.begin(), numbers.end(), is_empty);
+  if (value == numbers.end()) return {.dropped = "empty"};
+  if (!feature.indicator) {
+    const auto row = rows[static_cast<std::size_t>(value - numbers.begin())];
+    return {.dropped = constant(shown(column, row))};
+  }
+  return {std::move(feature)};
+}
+
+// How often each value of a text column stands in some rows.
+struct Counts {
+  std::vector<std::size_t> of_value;
+  std::size_t filled = 0, empty = 0, distinct = 0;
+};
+
+Counts count(const Column& column, std::span<const std::size_t> rows) {
+  Counts counts{.of_value = std::vector<std::size_t>(column.values.size())};
+  for (const std::size_t row : rows) {
+    const std::uint32_t code = column.codes[row];
+    const bool empty = code == Column::empty_cell || column.values[code].empty();
+    empty ? ++counts.empty : ++counts.of_value[code];
+  }
+  for (const std::size_t times : counts.of_value) {
+    counts.filled += times;
+    counts.distinct += times > 0;
+  }
+  return counts;
+}
+
+// Whether the values are one word for true, one for false, or one of the two.
+bool all_booleans(const Column& column, const Counts& counts) {
+  std::array<std::string, 2> words;
+  for (std::size_t k = 0; k < column.values.size(); ++k) {
+    if (counts.of_value[k] == 0) continue;
+    const double meaning = read_boolean(column.values[k]);
+    if (meaning == unreadable) return false;
+    std::string& word = words[static_cast<std::size_t>(meaning)];
+    if (word.empty()) word = lower(column.values[k]);
+    if (word != lower(column.values[k])) return false;
+  }
+  return true;
+}
+
+// Which orders of day and month the values allow.
+struct DateOrders {
+  bool month_first = true, day_first = true;
+  std::optional<std::size_t> slash = {};  // a value that the order matters to
+  bool dates() const { return month_first || day_first; }
+};
+
+DateOrders date_orders(const Column& column, const Counts& counts) {
+  DateOrders orders;
+  for (std::size_t k = 0; k < column.values.size() && orders.dates(); ++k) {
+    if (counts.of_value[k] == 0) continue;
+    const std::string& value = column.values[k];
+    if (parse_datetime(value, SlashDates::none)) continue;
+    if (!orders.slash) orders.slash = k;
+    orders.month_first = orders.month_first && parse_datetime(value, SlashDates::month_first);
+    orders.day_first = orders.day_first && parse_datetime(value, SlashDates::day_first);
+  }
+  return orders;
+}
+
+SlashDates decide(const Table& table, const Column& column, std::span<const std::size_t> rows,
+                  const DateOrders& orders) {
+  if (!orders.slash) return SlashDates::none;
+  if (!orders.month_first) return SlashDates::day_first;
+  if (!orders.day_first) return SlashDates::month_first;
+  const auto has_value = [&](std::size_t row) { return column.codes[row] == *orders.slash; };
+  const std::size_t row = *std::find_if(rows.begin(), rows.end(), has_value);
+  throw error_at(
+      table, column, row,
+      "may be day/month or month/day, and no date of the column tells which; write dates "
+      "as YYYY-MM-DD, or --drop or --categorical the column");
+}
+
+std::vector<std::string> most_frequent(const Column& column, const Counts& counts,
+                                       std::size_t most) {
+  std::vector<std::size_t> order(column.values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t k) { return counts.of_value[k] == 0; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return counts.of_value[a] > counts.of_value[b];
+  });
+  if (order.size() > most) order.resize(most);
+  std::vector<std::string> categories;
+  for (const std::size_t k : order) categories.push_back(column.values[k]);
+  if (counts.empty > 0) categories.emplace_back();
+  return categories;
+}
+
+Fitted fit_categories(const Column& column, const Counts& counts, FeatureColumn feature,
+                      const EncoderOptions& options) {
+  feature.kind = ColumnKind::categorical;
+  const bool forced = contains(options.categorical, column.name);
+  if (!forced && counts.distinct > options.most_categories && 2 * counts.distinct > counts.filled) {
+    return {.dropped =
+                "text, almost every value different, like a name or an id; "
+                "--categorical keeps it"};
+  }
+  feature.categories = most_frequent(column, counts, options.most_categories);
+  return {std::move(feature)};
+}
+
+Fitted fit_text(const Table& table, const Column& column, FeatureColumn feature,
+                std::span<const std::size_t> rows, const EncoderOptions& options) {
+  const Counts counts = count(column, rows);
+  if (counts.distinct == 0) return {.dropped = "empty"};
+  if (counts.distinct == 1 && counts.empty == 0) {
+    return {.dropped = constant(shown(column, rows.front()))};
+  }
+  if (contains(options.categorical, column.name)) {
+    return fit_categories(column, counts, std::move(feature), options);
+  }
+  if (all_booleans(column, counts)) {
+    feature.kind = ColumnKind::boolean;
+    return fit_numbers(table, column, std::move(feature), rows);
+  }
+  const DateOrders orders = date_orders(column, counts);
+  if (orders.dates()) {
+    feature.kind = ColumnKind::datetime;
+    feature.dates = decide(table, column, rows, orders);
+    return fit_numbers(table, column, std::move(feature), rows);
+  }
+  return fit_categories(column, counts, std::move(feature), options);
+}
+
+Fitted fit_feature(const Table& table, const Column& column, std::span<const std::size_t> rows,
+                   const EncoderOptions& options) {
+  FeatureColumn feature{.name = column.name, .text = column.is_text};
+  if (column.is_text) return fit_text(table, column, std::move(feature), rows, options);
+  if (contains(options.categorical, column.name)) {
+    return fit_text(table, as_text(column), std::move(feature), rows, options);
+  }
+  return fit_numbers(table, column, std::move(feature), rows);
+}
+
+DataError no_feature(const Table& table, const std::vector<DroppedColumn>& dropped) {
+  std::string reasons;
+  for (const DroppedColumn& column : dropped) {
+    reasons += (reasons.empty() ? ": '" : ", '") + column.name + "' (" + column.reason + ")";
+  }
+  return DataError(table.source + ": no feature is left" + reasons);
+}
+
+// ------------------------------------------------------------------------------------------- encode
+
+// Rows are encoded in blocks, column by column, so that a block of the row-major result stays in the
+// cache while its columns are written.
+struct Block {
+  const Table* table;
+  std::span<const std::size_t> rows;  // of the table
+  double* out;                        // of the block's first row
+  std::size_t stride;
+};
+
+std::size_t block_rows(std::size_t width) {
+  constexpr std::size_t cache_numbers = 1 << 14;
+  return std::clamp<std::size_t>(cache_numbers / std::max<std::size_t>(width, 1), 16, 1024);
+}
+
+// The rows' numbers: where they stand, if one follows the other, else in the buffer.
+std::span<const double> numbers_in(const Cells& cells, std::span<const std::size_t> rows,
+                                   std::vector<double>& buffer) {
+  if (rows.empty()) return {};
+  const bool together = rows.back() - rows.front() + 1 == rows.size();
+  if (together && cells.numbers != nullptr) return {cells.numbers + rows.front(), rows.size()};
+  buffer.resize(rows.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) buffer[k] = number_at(cells, rows[k]);
+  return buffer;
+}
+
+// Names the first cell of a block that cannot be encoded.
+[[noreturn]] void report(const Block& block, const Cells& cells, const std::string& expected) {
+  const auto too_large = [](double x) { return std::abs(x) > largest; };
+  std::size_t k = 0;
+  while (!too_large(number_at(cells, block.rows[k])) && !too_large(block.out[k * block.stride]))
+    ++k;
+  const bool is_number = !too_large(number_at(cells, block.rows[k]));
+  throw error_at(*block.table, *cells.column, block.rows[k],
+                 is_number ? "is too far from the numbers of training to be represented"
+                 : cells.codes != nullptr ? expected
+                                          : "is not finite");
+}
+
+// (x - shift) / unit, and `fill` where x is empty. False if a number is not finite.
+bool standardise(std::span<const double> numbers, double shift, double unit, double fill,
+                 double* out, std::size_t stride) {
+  bool finite = true;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const double x = numbers[k];
+    const double value = (x - shift) / unit;
+    out[k * stride] = x != x ? fill : value;
+    finite &= !(std::abs(value) > largest);
+  }
+  return finite;
+}
+
+bool mark_empty(std::span<const double> numbers, double* out, std::size_t stride) {
+  bool finite = true;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    out[k * stride] = numbers[k] != numbers[k] ? 1 : 0;
+    finite &= !(std::abs(numbers[k]) > largest);
+  }
+  return finite;
+}
+
+void encode_numbers(const FeatureColumn& feature, const Cells& cells, const Block& block,
+                    std::vector<double>& buffer) {
+  const auto numbers = numbers_in(cells, block.rows, buffer);
+  const bool boolean = feature.kind == ColumnKind::boolean;
+  const double shift = boolean ? 0 : feature.mean;
+  const double fill = boolean ? feature.mean : 0;
+  double* out = block.out;
+  bool finite = true;
+  if (feature.deviation != 0) {
+    finite = standardise(numbers, shift, feature.deviation, fill, out++, block.stride);
+  }
+  if (feature.indicator) finite = mark_empty(numbers, out, block.stride) && finite;
+  if (!finite) report(block, cells, expectation(feature.kind));
+}
+
+void encode_categories(const Cells& cells, const Block& block) {
+  for (std::size_t k = 0; k < block.rows.size(); ++k) {
+    const std::uint32_t code = cells.codes[block.rows[k]];
+    const std::uint32_t slot = code == Column::empty_cell ? cells.empty_slot : cells.slots[code];
+    block.out[k * block.stride + slot] = 1;
+  }
+}
+
+void hash_cells(const Cells& cells, std::span<const std::size_t> rows, std::uint64_t* hashes,
+                std::vector<double>& buffer) {
+  if (cells.numbers != nullptr) {
+    const auto numbers = numbers_in(cells, rows, buffer);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      hashes[k] = combine(hashes[k], word_of(numbers[k]));
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const std::uint32_t code = cells.codes[rows[k]];
+    hashes[k] = combine(hashes[k], code == Column::empty_cell ? empty_word : cells.words[code]);
+  }
+}
+
+std::vector<Cells> feature_cells(const Encoder& encoder, const Table& table) {
+  std::vector<Cells> cells;
+  for (const FeatureColumn& feature : encoder.features) {
+    cells.push_back(cells_of(column_of(table, feature.name), feature));
+  }
+  return cells;
+}
+
+void encode_features(const Encoder& encoder, const Table& table, const std::vector<Cells>& cells,
+                     EncodedRows& encoded) {
+  const std::size_t width = encoder.width();
+  encoded.inputs.resize(encoded.rows * width);
+  const std::size_t step = block_rows(width);
+  std::vector<double> buffer;
+  for (std::size_t first = 0; first < encoded.rows; first += step) {
+    const std::size_t rows = std::min(step, encoded.rows - first);
+    Block block{&table, std::span(encoded.table_rows).subspan(first, rows),
+                encoded.inputs.data() + first * width, width};
+    for (std::size_t k = 0; k < cells.size(); ++k) {
+      const FeatureColumn& feature = encoder.features[k];
+      if (feature.kind == ColumnKind::categorical) {
+        encode_categories(cells[k], block);
+      } else {
+        encode_numbers(feature, cells[k], block, buffer);
+      }
+      if (!encoded.hashes.empty()) {
+        hash_cells(cells[k], block.rows, encoded.hashes.data() + first, buffer);
+      }
+      block.out += feature.width();
+    }
+  }
+}
+
+void encode_targets(const Encoder& encoder, const Table& table, const std::vector<Cells>& cells,
+                    EncodedRows& encoded) {
+  const std::size_t width = encoder.targets.size();
+  encoded.targets.resize(encoded.rows * width);
+  std::vector<double> buffer;
+  for (std::size_t k = 0; k < width; ++k) {
+    const TargetColumn& target = encoder.targets[k];
+    const Block block{&table, encoded.table_rows, encoded.targets.data() + k, width};
+    const auto numbers = numbers_in(cells[k], block.rows, buffer);
+    if (!standardise(numbers, target.mean, target.deviation, 0, block.out, width)) {
+      report(block, cells[k], target_expectation);
+    }
+    hash_cells(cells[k], block.rows, encoded.hashes.data(), buffer);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(ColumnKind kind) {
+  constexpr std::array<std::string_view, 4> names{"numeric", "boolean", "categorical", "datetime"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name_of(SlashDates order) {
+  constexpr std::array<std::string_view, 3> names{"none", "month_first", "day_first"};
+  return names[static_cast<std::size_t>(order)];
+}
+
+std::size_t FeatureColumn::width() const {
+  if (kind == ColumnKind::categorical) return categories.size() + 1;
+  return (deviation != 0 ? 1 : 0) + (indicator ? 1 : 0);
+}
+
+Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
+  validate(table, options);
+  std::vector<Cells> targets;
+  for (const std::string& name : options.targets) targets.push_back(target_cells(table, name));
+  const auto rows = rows_with(targets, table.rows());
+  if (rows.size() < 2) {
+    throw DataError(table.source + ": " + std::to_string(rows.size()) + " of " +
+                    std::to_string(table.rows()) + " rows have a target; it takes two at least");
+  }
+  Encoder encoder;
+  for (const Cells& target : targets) encoder.targets.push_back(fit_target(table, target, rows));
+  const std::string named = options.features.empty() ? "" : "named, but ";
+  for (const std::string& name : feature_names(table, options)) {
+    Fitted fitted = fit_feature(table, column_of(table, name), rows, options);
+    if (fitted.dropped.empty()) {
+      encoder.features.push_back(std::move(fitted.feature));
+    } else {
+      encoder.dropped.push_back({name, named + fitted.dropped});
+    }
+  }
+  if (encoder.features.empty()) throw no_feature(table, encoder.dropped);
+  return encoder;
+}
+
+std::size_t Encoder::width() const {
+  std::size_t sum = 0;
+  for (const FeatureColumn& feature : features) sum += feature.width();
+  return sum;
+}
+
+std::vector<std::string> Encoder::input_names() const {
+  std::vector<std::string> names;
+  for (const FeatureColumn& feature : features) {
+    if (feature.kind == ColumnKind::categorical) {
+      for (const std::string& category : feature.categories) {
+        names.push_back(feature.name + " = " + (category.empty() ? "(empty)" : category));
+      }
+      names.push_back(feature.name + " = (other)");
+      continue;
+    }
+    if (feature.deviation != 0) names.push_back(feature.name);
+    if (feature.indicator) names.push_back(feature.name + " is empty");
+  }
+  return names;
+}
+
+std::vector<WantedColumn> Encoder::wanted(bool with_targets) const {
+  std::vector<WantedColumn> columns;
+  for (const FeatureColumn& feature : features) {
+    columns.push_back({feature.name, feature.text ? CellType::text : CellType::number});
+  }
+  if (!with_targets) return columns;
+  for (const TargetColumn& target : targets) columns.push_back({target.name, CellType::number});
+  return columns;
+}
+
+EncodedRows Encoder::encode(const Table& table) const {
+  table.validate();
+  std::vector<Cells> target_columns;
+  for (const TargetColumn& target : targets) {
+    target_columns.push_back(target_cells(table, target.name));
+  }
+  const auto cells = feature_cells(*this, table);
+  EncodedRows encoded{.table_rows = rows_with(target_columns, table.rows())};
+  encoded.rows = encoded.table_rows.size();
+  encoded.without_target = table.rows() - encoded.rows;
+  encoded.hashes.assign(encoded.rows, hash_start);
+  encode_features(*this, table, cells, encoded);
+  encode_targets(*this, table, target_columns, encoded);
+  return encoded;
+}
+
+EncodedRows Encoder::encode_inputs(const Table& table) const {
+  table.validate();
+  EncodedRows encoded{.rows = table.rows()};
+  encoded.table_rows.resize(encoded.rows);
+  std::iota(encoded.table_rows.begin(), encoded.table_rows.end(), std::size_t{0});
+  encode_features(*this, table, feature_cells(*this, table), encoded);
+  return encoded;
+}
+
+}  // namespace dma

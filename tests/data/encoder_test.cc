@@ -1,3 +1,651 @@
+// The encoder: kinds, what is dropped, scales, hashes, errors that name the cell.
 #include <dma/data/encoder.h>
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dma/special/random.h>
+
+namespace dma {
+namespace {
+
+constexpr double empty = std::numeric_limits<double>::quiet_NaN();
+using Strings = std::vector<std::string>;
+using Numbers = std::vector<double>;
+
+Column numbers(std::string name, Numbers values) {
+  return {.name = std::move(name), .numbers = std::move(values)};
+}
+
+// "" is an empty cell.
+Column text(std::string name, const Strings& cells) {
+  Column column{.name = std::move(name), .is_text = true};
+  for (const std::string& cell : cells) {
+    if (cell.empty()) {
+      column.codes.push_back(Column::empty_cell);
+      continue;
+    }
+    const auto known = std::find(column.values.begin(), column.values.end(), cell);
+    column.codes.push_back(static_cast<std::uint32_t>(known - column.values.begin()));
+    if (known == column.values.end()) column.values.push_back(cell);
+  }
+  return column;
+}
+
+// A feature with a target beside it.
+Table with_target(Column column) {
+  Numbers target;
+  for (std::size_t row = 0; row < column.rows(); ++row) target.push_back(double(row));
+  return {.source = "file.csv", .columns = {std::move(column), numbers("y", target)}};
+}
+
+Encoder fit(const Column& column, EncoderOptions options = {}) {
+  options.targets = {"y"};
+  return Encoder::fit(with_target(column), options);
+}
+
+FeatureColumn fit_one(const Column& column, EncoderOptions options = {}) {
+  return fit(column, std::move(options)).features.at(0);
+}
+
+// Why the column is dropped; "" if it is not.
+std::string dropped(const Column& column, EncoderOptions options = {}) {
+  Table table = with_target(column);
+  Numbers other(table.rows());
+  for (std::size_t row = 0; row < other.size(); ++row) other[row] = double(row % 7);
+  table.columns.push_back(numbers("other", other));
+  options.targets = {"y"};
+  const Encoder encoder = Encoder::fit(table, options);
+  return encoder.dropped.empty() ? "" : encoder.dropped[0].reason;
+}
+
+// The inputs of one row of a table that has this column only.
+Numbers encode_row(const Encoder& encoder, const Column& column, std::size_t row = 0) {
+  const Table table{.source = "new.csv", .columns = {column}};
+  const auto encoded = encoder.encode_inputs(table);
+  const auto begin = encoded.inputs.begin() + std::ptrdiff_t(row * encoder.width());
+  return {begin, begin + std::ptrdiff_t(encoder.width())};
+}
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// ------------------------------------------------------------------------------------------- kinds
+
+TEST(Kinds, AreFound) {
+  EXPECT_EQ(fit_one(numbers("x", {1, 2, 3})).kind, ColumnKind::numeric);
+  EXPECT_EQ(fit_one(text("x", {"a", "b", "a"})).kind, ColumnKind::categorical);
+  for (const Strings& cells : {Strings{"true", "FALSE", "True"},
+                               {"yes", "no", "no"},
+                               {"t", "f", "T"},
+                               {"Y", "n", ""},
+                               {"on", "off", "ON"}}) {
+    EXPECT_EQ(fit_one(text("x", cells)).kind, ColumnKind::boolean) << cells[0];
+  }
+  for (const Strings& cells :
+       {Strings{"yes", "no", "maybe"}, {"yes", "true", "yes"}, {"yes", "no", "false"}}) {
+    EXPECT_EQ(fit_one(text("x", cells)).kind, ColumnKind::categorical) << cells[2];
+  }
+  EXPECT_EQ(fit_one(text("x", {"2024-01-01", "02.01.2024", "2024-01-03 10:00"})).kind,
+            ColumnKind::datetime);
+  EXPECT_EQ(fit_one(text("x", {"2024-01-01", "2023-02-30", "2024-01-03"})).kind,
+            ColumnKind::categorical);
+  EXPECT_EQ(name_of(ColumnKind::datetime), "datetime");
+  EXPECT_EQ(name_of(SlashDates::day_first), "day_first");
+}
+
+TEST(Kinds, SlashDatesNeedAPartAboveTwelve) {
+  const auto us = fit_one(text("d", {"1/2/2024", "1/13/2024", "2/2/2024"}));
+  EXPECT_EQ(us.dates, SlashDates::month_first);
+  EXPECT_NEAR(us.mean, 19724 + (0 + 11 + 31) / 3.0, 1e-9);  // 2024-01-02 is day 19724
+  const auto rest = fit_one(text("d", {"1/2/2024", "13/1/2024", "2/2/2024"}));
+  EXPECT_EQ(rest.dates, SlashDates::day_first);
+  EXPECT_NEAR(rest.mean, 19735 + (19 + 0 + 20) / 3.0, 1e-9);  // 2024-01-13
+  EXPECT_EQ(fit_one(text("d", {"13/1/2024", "1/13/2024", "13/1/2024"})).kind,
+            ColumnKind::categorical);
+  const Column unclear = text("d", {"2024-01-01", "1/2/2024", "3/4/2024"});
+  const auto message = message_of([&] { fit(unclear); });
+  EXPECT_EQ(
+      message,
+      "file.csv, line 2, column 'd': '1/2/2024' may be day/month or month/day, and no date of "
+      "the column tells which; write dates as YYYY-MM-DD, or --drop or --categorical the "
+      "column");
+  EXPECT_EQ(fit_one(unclear, {.categorical = {"d"}}).kind, ColumnKind::categorical);
+}
+
+TEST(Kinds, OrderOfDatesIsThatOfTraining) {
+  const Column day_first = text("d", {"1/2/2024", "13/1/2024"});
+  const Encoder encoder = fit(day_first);
+  EXPECT_EQ(encode_row(encoder, text("d", {"3/2/2024"})),
+            encode_row(encoder, text("d", {"2024-02-03"})));
+  EXPECT_NE(message_of([&] { encode_row(encoder, text("d", {"1/13/2024"})); }), "no error");
+  // None in training: an order would be a guess.
+  const Encoder iso = fit(text("d", {"2024-01-01", "2024-01-02"}));
+  EXPECT_NE(message_of([&] { encode_row(iso, text("d", {"13/1/2024"})); }), "no error");
+}
+
+// --------------------------------------------------------------------------------- what is dropped
+
+TEST(Dropped, ConstantAndEmptyColumns) {
+  EXPECT_EQ(dropped(numbers("x", {3, 3, 3})), "constant: 3");
+  EXPECT_EQ(dropped(text("x", {"a", "a", "a"})), "constant: a");
+  EXPECT_EQ(dropped(text("x", {"Yes", "yes", "YES"})), "constant: Yes");
+  EXPECT_EQ(dropped(text("x", {"2024-01-01", "2024/01/01", "1.1.2024"})), "constant: 2024-01-01");
+  EXPECT_EQ(dropped(numbers("x", {empty, empty, empty})), "empty");
+  EXPECT_EQ(dropped(text("x", {"", "", ""})), "empty");
+  EXPECT_EQ(dropped(numbers("x", {3, 3, 4})), "");
+  EXPECT_EQ(dropped(numbers("x", {3, 3, empty})), "");
+  EXPECT_EQ(dropped(numbers("x", {3, 3, 3}), {.categorical = {"x"}}), "constant: 3");
+  EXPECT_EQ(dropped(numbers("x", {3, 3, 3}), {.features = {"x", "other"}}),
+            "named, but constant: 3");
+  EXPECT_EQ(dropped(numbers("x", {3, 3, 3}), {.drop = {"x"}}), "");  // as asked: nothing to tell
+}
+
+TEST(Dropped, TextThatIsAName) {
+  Strings names;
+  Strings twice;
+  for (int k = 0; k < 60; ++k) {
+    names.push_back("person " + std::to_string(k));
+    twice.push_back("person " + std::to_string(k % 30));
+  }
+  EXPECT_EQ(dropped(text("x", names)),
+            "text, almost every value different, like a name or an id; --categorical keeps it");
+  EXPECT_EQ(dropped(text("x", twice)), "");
+  EXPECT_EQ(dropped(text("x", twice), {.most_categories = 29}), "");  // just half are different
+  EXPECT_EQ(dropped(text("x", names), {.most_categories = 60}), "");
+  const auto kept = fit_one(text("x", names), {.categorical = {"x"}});
+  ASSERT_EQ(kept.categories.size(), 50U);
+  EXPECT_EQ(kept.categories[0], "person 0");
+}
+
+TEST(Dropped, OneValueAndEmptyCellsKeepTheMark) {
+  for (const Column& column : {numbers("x", {3, empty, 3}), text("x", {"yes", "", "Yes"}),
+                               text("x", {"2024-01-01", "", "1.1.2024"})}) {
+    const Encoder encoder = fit(column);
+    EXPECT_EQ(encoder.width(), 1U);
+    EXPECT_EQ(encoder.features[0].deviation, 0);
+    EXPECT_EQ(encoder.input_names(), Strings{"x is empty"});
+    EXPECT_EQ(encoder.encode_inputs(with_target(column)).inputs, (Numbers{0, 1, 0}));
+  }
+  EXPECT_EQ(fit(text("x", {"a", "", "a"})).input_names(),
+            (Strings{"x = a", "x = (empty)", "x = (other)"}));
+}
+
+// ------------------------------------------------------------------------------------------ values
+
+TEST(Encode, Numbers) {
+  const Column column = numbers("x", {1, 3, empty});
+  const Encoder encoder = fit(column);
+  EXPECT_EQ(encoder.features[0].mean, 2);
+  EXPECT_EQ(encoder.features[0].deviation, 1);
+  EXPECT_EQ(encoder.input_names(), (Strings{"x", "x is empty"}));
+  EXPECT_EQ(encoder.encode_inputs(with_target(column)).inputs, (Numbers{-1, 0, 1, 0, 0, 1}));
+}
+
+TEST(Encode, EmptyCellsThatTrainingDidNotHave) {
+  EXPECT_EQ(encode_row(fit(numbers("x", {1, 3, 5})), numbers("x", {empty})), Numbers{0});
+  EXPECT_EQ(encode_row(fit(text("x", {"no", "no", "yes", "no"})), text("x", {""})), Numbers{0.25});
+  EXPECT_EQ(encode_row(fit(text("x", {"a", "b"})), text("x", {""})), (Numbers{0, 0, 1}));
+  // A column without any value arrives as numbers.
+  EXPECT_EQ(encode_row(fit(text("x", {"a", "b"})), numbers("x", {empty})), (Numbers{0, 0, 1}));
+  EXPECT_EQ(encode_row(fit(text("x", {"2024-01-01", "2024-01-02"})), numbers("x", {empty})),
+            Numbers{0});
+}
+
+TEST(Encode, Booleans) {
+  const Encoder encoder = fit(text("x", {"no", "YES", "yes", ""}));
+  EXPECT_EQ(encode_row(encoder, text("x", {"Yes"})), (Numbers{1, 0}));
+  EXPECT_EQ(encode_row(encoder, text("x", {"off"})), (Numbers{0, 0}));
+  EXPECT_EQ(encode_row(encoder, text("x", {""})), (Numbers{2.0 / 3, 1}));
+}
+
+TEST(Encode, Categories) {
+  const Encoder encoder = fit(text("x", {"a", "b", "", "b", "c"}));
+  EXPECT_EQ(encoder.features[0].categories, (Strings{"b", "a", "c", ""}));
+  EXPECT_EQ(encoder.input_names(),
+            (Strings{"x = b", "x = a", "x = c", "x = (empty)", "x = (other)"}));
+  EXPECT_EQ(encode_row(encoder, text("x", {"a"})), (Numbers{0, 1, 0, 0, 0}));
+  EXPECT_EQ(encode_row(encoder, text("x", {""})), (Numbers{0, 0, 0, 1, 0}));
+  EXPECT_EQ(encode_row(encoder, text("x", {"A"})), (Numbers{0, 0, 0, 0, 1}));
+  EXPECT_EQ(encode_row(encoder, numbers("x", {7})), (Numbers{0, 0, 0, 0, 1}));
+}
+
+TEST(Encode, RareCategoriesShareOther) {
+  const Column column = text("x", {"c", "a", "b", "b", "a", "d", "d", "d"});
+  const Encoder encoder = fit(column, {.most_categories = 2});
+  EXPECT_EQ(encoder.features[0].categories, (Strings{"d", "a"}));  // a before b, both twice
+  EXPECT_EQ(encode_row(encoder, column, 2), (Numbers{0, 0, 1}));
+}
+
+TEST(Encode, CategoriesThatAreNumbers) {
+  const Column column = numbers("x", {3, 0.1, 3, -0.0, 0});
+  const Encoder encoder = fit(column, {.categorical = {"x"}});
+  EXPECT_EQ(encoder.features[0].categories, (Strings{"3", "0", "0.1"}));
+  EXPECT_EQ(encode_row(encoder, column), (Numbers{1, 0, 0, 0}));
+  EXPECT_EQ(encode_row(encoder, text("x", {"3.0"})), (Numbers{1, 0, 0, 0}));
+  EXPECT_EQ(encode_row(encoder, text("x", {"three"})), (Numbers{0, 0, 0, 1}));
+  // Codes with leading zeros are not numbers once they are read as text.
+  const Encoder codes = fit(text("x", {"3", "03", "3"}), {.categorical = {"x"}});
+  EXPECT_EQ(encode_row(codes, text("x", {"03"})), (Numbers{0, 1, 0}));
+  EXPECT_EQ(encode_row(codes, numbers("x", {3.0})), (Numbers{1, 0, 0}));
+}
+
+TEST(Encode, QuotedNothingIsAnEmptyCell) {
+  Column column = text("x", {"a", "b", "a"});
+  column.values[1] = "";
+  EXPECT_EQ(fit(column).features[0].categories, (Strings{"a", ""}));
+  EXPECT_EQ(encode_row(fit(column), column, 1), (Numbers{0, 1, 0}));
+  Column flag = text("x", {"yes", "nothing", "no"});
+  flag.values[1] = "";
+  EXPECT_EQ(fit_one(flag).kind, ColumnKind::boolean);
+  EXPECT_EQ(encode_row(fit(flag), flag, 1), (Numbers{0.5, 1}));
+}
+
+TEST(Encode, FarNumbersStayFinite) {
+  const Encoder encoder = fit(numbers("x", {1, 2, 3}));
+  const double far = encode_row(encoder, numbers("x", {1e300}))[0];
+  EXPECT_NEAR(far, 1e300 / std::sqrt(2.0 / 3), 1e286);
+  const Encoder tiny = fit(numbers("x", {1e-300, 2e-300}));
+  EXPECT_EQ(message_of([&] {
+              encode_row(tiny, numbers("x", {1e-300, 1e300}), 1);
+            }),
+            "new.csv, line 2, column 'x': '1e+300' is too far from the numbers of training to be "
+            "represented");
+  EXPECT_EQ(message_of([&] { encode_row(encoder, numbers("x", {-HUGE_VAL})); }),
+            "new.csv, line 1, column 'x': '-inf' is not finite");
+}
+
+TEST(Encode, CellsThatCannotBe) {
+  const auto message = [](const Column& trained, const Column& given) {
+    const Encoder encoder = fit(trained);
+    return message_of([&] { encode_row(encoder, given); });
+  };
+  EXPECT_EQ(message(numbers("x", {1, 2}), text("x", {"4", "five"})),
+            "new.csv, line 2, column 'x': 'five' is text: in training this column held numbers");
+  EXPECT_EQ(message(numbers("x", {1, 1, empty}), text("x", {"", "five"})),
+            "new.csv, line 2, column 'x': 'five' is text: in training this column held numbers");
+  EXPECT_EQ(
+      message(text("x", {"yes", "no"}), text("x", {"no", "may\nbe"})),
+      "new.csv, line 2, column 'x': 'may be' is neither true nor false, as every value of this "
+      "column was in training");
+  EXPECT_EQ(message(text("x", {"yes", "no"}), numbers("x", {1})),
+            "new.csv, line 1, column 'x': '1' is neither true nor false, as every value of this "
+            "column was in training");
+  EXPECT_EQ(message(text("x", {"2024-01-01", "2024-01-02"}), text("x", {"2024-01-01", "soon"})),
+            "new.csv, line 2, column 'x': 'soon' is not a date written as those in training; write "
+            "it as YYYY-MM-DD");
+  EXPECT_EQ(message(numbers("x", {1, 2}), numbers("X", {1})),
+            "new.csv: no column 'x'; did you mean 'X'?");
+  EXPECT_EQ(message(numbers("x", {1, 2}), numbers("z", {1})),
+            "new.csv: no column 'x'; there are 'z'");
+  // Text that is numbers throughout is as good as numbers.
+  EXPECT_EQ(encode_row(fit(numbers("x", {1, 3})), text("x", {"+3.0"})), Numbers{1});
+}
+
+TEST(Encode, BeyondOneBlock) {
+  // The first bad cell is named wherever it stands.
+  Table table = with_target(numbers("x", Numbers(5000, 1.0)));
+  for (std::size_t row = 0; row < 5000; ++row) table.columns[0].numbers[row] = double(row % 10);
+  const Encoder encoder = Encoder::fit(table, {.targets = {"y"}});
+  const auto encoded = encoder.encode(table);
+  for (std::size_t row = 0; row < 5000; ++row) {
+    ASSERT_EQ(encoded.inputs[row], (double(row % 10) - 4.5) / encoder.features[0].deviation);
+  }
+  table.columns[0].numbers[4321] = table.columns[0].numbers[4800] = HUGE_VAL;
+  EXPECT_EQ(message_of([&] { encoder.encode(table); }),
+            "file.csv, line 4322, column 'x': 'inf' is not finite");
+}
+
+// ----------------------------------------------------------------------------------------- targets
+
+Table two_targets() {
+  return {.source = "file.csv",
+          .columns = {numbers("x", {1, 100, 3, 500}), numbers("y", {1, empty, 3, 9}),
+                      numbers("z", {10, 20, 30, empty}), text("t", {"a", "rare", "b", "c"})}};
+}
+
+TEST(Targets, RowsWithoutAreLeftOutOfEverything) {
+  const Table table = two_targets();
+  const Encoder encoder = Encoder::fit(table, {.targets = {"y", "z"}});
+  EXPECT_EQ(encoder.features[0].mean, 2);  // of 1 and 3
+  EXPECT_EQ(encoder.features[1].categories, (Strings{"a", "b"}));
+  EXPECT_EQ(encoder.targets[0].mean, 2);
+  EXPECT_EQ(encoder.targets[1].deviation, 10);
+  const auto encoded = encoder.encode(table);
+  EXPECT_EQ(encoded.rows, 2U);
+  EXPECT_EQ(encoded.without_target, 2U);
+  EXPECT_EQ(encoded.table_rows, (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(encoded.inputs, (Numbers{-1, 1, 0, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(encoded.targets, (Numbers{-1, -1, 1, 1}));
+  EXPECT_EQ(encoded.hashes.size(), 2U);
+  const auto inputs = encoder.encode_inputs(table);
+  EXPECT_EQ(inputs.rows, 4U);
+  EXPECT_EQ(inputs.inputs.size(), 16U);
+  EXPECT_TRUE(inputs.targets.empty());
+  EXPECT_TRUE(inputs.hashes.empty());
+  EXPECT_EQ(inputs.inputs[4], 98);
+}
+
+TEST(Targets, AnOddCellInALeftOutRowDoesNoHarm) {
+  const Table table{.columns = {text("x", {"yes", "no", "maybe"}), numbers("y", {1, 2, empty})}};
+  const Encoder encoder = Encoder::fit(table, {.targets = {"y"}});
+  EXPECT_EQ(encoder.features[0].kind, ColumnKind::boolean);
+  EXPECT_EQ(encoder.encode(table).inputs, (Numbers{1, 0}));
+  EXPECT_THROW(encoder.encode_inputs(table), DataError);
+}
+
+TEST(Targets, MustBeNumbersThatVary) {
+  const auto message = [](const Column& target) {
+    const Table table{
+        .source = "file.csv", .columns = {numbers("x", {1, 2, 3}), target}, .lines = {2, 5, 9}};
+    return message_of([&] { Encoder::fit(table, {.targets = {"y"}}); });
+  };
+  EXPECT_EQ(message(text("y", {"1", "high", "low"})),
+            "file.csv, line 5, column 'y': 'high' is text: the target must be a number");
+  EXPECT_EQ(message(text("y", {"yes", "no", "yes"})),
+            "file.csv, line 2, column 'y': 'yes' is text: the target must be a number");
+  EXPECT_EQ(message(numbers("y", {3, 3, 3})),
+            "file.csv, column 'y': the target is 3 in every row: there is nothing to learn");
+  EXPECT_EQ(message(numbers("y", {3, empty, empty})),
+            "file.csv: 1 of 3 rows have a target; it takes two at least");
+  EXPECT_EQ(message(numbers("y", {3, HUGE_VAL, 2})),
+            "file.csv, line 5, column 'y': 'inf' is beyond 1e300 in size");
+  const Encoder encoder = fit(numbers("x", {1, 2}));
+  const Table later{.source = "new.csv", .columns = {numbers("x", {1}), text("y", {"high"})}};
+  EXPECT_EQ(message_of([&] { encoder.encode(later); }),
+            "new.csv, line 1, column 'y': 'high' is text: the target must be a number");
+  EXPECT_EQ(encoder.encode_inputs(later).rows, 1U);
+}
+
+// ----------------------------------------------------------------------------------------- options
+
+TEST(Options, NameColumns) {
+  const Table table = two_targets();
+  const auto message = [&](const EncoderOptions& options) {
+    return message_of([&] { Encoder::fit(table, options); });
+  };
+  EXPECT_EQ(message({}), "file.csv: no target is named");
+  EXPECT_EQ(message({.targets = {"Y"}}), "file.csv: no column 'Y'; did you mean 'y'?");
+  EXPECT_EQ(message({.targets = {"price"}}),
+            "file.csv: no column 'price'; there are 'x', 'y', 'z', 't'");
+  EXPECT_EQ(message({.targets = {"y"}, .features = {"X"}}),
+            "file.csv: no column 'X'; did you mean 'x'?");
+  EXPECT_EQ(message({.targets = {"y"}, .drop = {"X"}}),
+            "file.csv: no column 'X'; did you mean 'x'?");
+  EXPECT_EQ(message({.targets = {"y"}, .categorical = {"X"}}),
+            "file.csv: no column 'X'; did you mean 'x'?");
+  EXPECT_EQ(message({.targets = {"y", "y"}}), "file.csv, column 'y': named twice as a target");
+  EXPECT_EQ(message({.targets = {"y"}, .features = {"x", "x"}}),
+            "file.csv, column 'x': named twice as a feature");
+  EXPECT_EQ(message({.targets = {"y"}, .features = {"y"}}),
+            "file.csv, column 'y': both a target and a feature");
+  EXPECT_EQ(message({.targets = {"y"}, .drop = {"y"}}),
+            "file.csv, column 'y': both a target and dropped");
+  EXPECT_EQ(message({.targets = {"y"}, .features = {"x"}, .drop = {"x"}}),
+            "file.csv, column 'x': both a feature and dropped");
+  EXPECT_EQ(message({.targets = {"y"}, .categorical = {"y"}}),
+            "file.csv, column 'y': is categorical: the target must be a number");
+  EXPECT_EQ(message({.targets = {"y"}, .drop = {"x", "z", "t"}}), "file.csv: no feature is left");
+  EXPECT_NE(message({.targets = {"y"}, .most_categories = 0}), "no error");
+  const Table constant = with_target(numbers("x", {2, 2}));
+  EXPECT_EQ(message_of([&] { Encoder::fit(constant, {.targets = {"y"}}); }),
+            "file.csv: no feature is left: 'x' (constant: 2)");
+}
+
+TEST(Options, FeaturesRestrictAndOrder) {
+  const Table table = two_targets();
+  const auto names = [&](const EncoderOptions& options) {
+    Strings result;
+    for (const auto& feature : Encoder::fit(table, options).features)
+      result.push_back(feature.name);
+    return result;
+  };
+  EXPECT_EQ(names({.targets = {"y"}}), (Strings{"x", "z", "t"}));
+  EXPECT_EQ(names({.targets = {"y"}, .features = {"t", "x"}}), (Strings{"t", "x"}));
+  EXPECT_EQ(names({.targets = {"y"}, .drop = {"z"}}), (Strings{"x", "t"}));
+}
+
+TEST(Options, WantedColumns) {
+  const Encoder encoder = Encoder::fit(two_targets(), {.targets = {"y"}});
+  const auto wanted = encoder.wanted(true);
+  ASSERT_EQ(wanted.size(), 4U);
+  EXPECT_EQ(wanted[0].name, "x");
+  EXPECT_EQ(wanted[0].type, CellType::number);
+  EXPECT_EQ(wanted[2].name, "t");
+  EXPECT_EQ(wanted[2].type, CellType::text);
+  EXPECT_EQ(wanted[3].name, "y");
+  EXPECT_EQ(wanted[3].type, CellType::number);
+  EXPECT_EQ(encoder.wanted(false).size(), 3U);
+}
+
+// -------------------------------------------------------------------------------------- properties
+
+// Columns of every kind, with empty cells, and two targets, the second with some missing.
+Table draw_table(std::size_t rows, std::uint64_t seed) {
+  special::Random random(seed);
+  const auto cells = [&](double share_empty, const std::function<std::string()>& cell) {
+    Strings result;
+    for (std::size_t row = 0; row < rows; ++row) {
+      result.push_back(random.uniform() < share_empty ? "" : cell());
+    }
+    return result;
+  };
+  const auto reals = [&](double share_empty, double mean, double width) {
+    Numbers result;
+    for (std::size_t row = 0; row < rows; ++row) {
+      result.push_back(random.uniform() < share_empty ? empty : mean + width * random.normal());
+    }
+    return result;
+  };
+  const auto whole = [&](double limit) { return std::to_string(int(random.uniform(0, limit))); };
+  return {
+      .columns = {numbers("plain", reals(0, 5, 2)), numbers("holes", reals(0.2, -1e4, 10)),
+                  text("flag", cells(0.1, [&] { return random.uniform() < 0.3 ? "yes" : "no"; })),
+                  text("kind", cells(0.1, [&] { return "kind " + whole(8); })),
+                  text("day", cells(0.1, [&] { return "2024-01-1" + whole(9.99); })),
+                  numbers("first", reals(0, 0, 1)), numbers("second", reals(0.1, 100, 1))}};
+}
+
+const EncoderOptions both{.targets = {"first", "second"}};
+
+RC_GTEST_PROP(Property, ColumnOrderAndOtherColumnsDoNotMatter, (std::uint64_t seed)) {
+  const Table table = draw_table(*rc::gen::inRange<std::size_t>(20, 200), seed);
+  const Encoder encoder = Encoder::fit(table, both);
+  Table shuffled = table;
+  shuffled.columns.push_back(numbers("more", Numbers(table.rows(), 1.5)));
+  shuffled.columns.push_back(text("words", Strings(table.rows(), "word")));
+  std::mt19937_64 engine(seed);
+  std::shuffle(shuffled.columns.begin(), shuffled.columns.end(), engine);
+  const auto one = encoder.encode(table);
+  const auto two = encoder.encode(shuffled);
+  RC_ASSERT(one.inputs == two.inputs);
+  RC_ASSERT(one.targets == two.targets);
+  RC_ASSERT(one.hashes == two.hashes);
+  RC_ASSERT(one.without_target == two.without_target);
+}
+
+RC_GTEST_PROP(Property, TrainingDataHasMeanZeroAndDeviationOne, (std::uint64_t seed)) {
+  const Table table = draw_table(*rc::gen::inRange<std::size_t>(20, 200), seed);
+  const Encoder encoder = Encoder::fit(table, both);
+  const auto encoded = encoder.encode(table);
+  const std::size_t width = encoder.width();
+  RC_ASSERT(encoder.input_names().size() == width);
+  RC_ASSERT(encoded.inputs.size() == encoded.rows * width);
+  std::size_t offset = 0;
+  for (const auto& feature : encoder.features) {
+    const bool scaled = feature.kind == ColumnKind::numeric || feature.kind == ColumnKind::datetime;
+    double sum = 0;
+    double squares = 0;
+    double filled = 0;
+    for (std::size_t row = 0; row < encoded.rows; ++row) {
+      const double* cell = &encoded.inputs[row * width + offset];
+      sum += cell[0];
+      squares += cell[0] * cell[0];
+      filled += feature.indicator ? 1 - cell[1] : 1;
+    }
+    if (scaled) {
+      RC_ASSERT(std::abs(sum / filled) < 1e-10);
+      RC_ASSERT(std::abs(squares / filled - 1) < 1e-10);
+    }
+    offset += feature.width();
+  }
+}
+
+// Exactly one of a categorical feature's columns is 1, in training and for values never seen.
+RC_GTEST_PROP(Property, OneCategoryPerCell, (std::uint64_t seed)) {
+  const Table table = draw_table(60, seed);
+  EncoderOptions options = both;
+  options.most_categories = *rc::gen::inRange<std::size_t>(1, 10);
+  options.features = {"kind"};
+  const Encoder encoder = Encoder::fit(table, options);
+  const auto encoded = encoder.encode_inputs(draw_table(60, seed + 1));
+  for (std::size_t row = 0; row < encoded.rows; ++row) {
+    double sum = 0;
+    for (std::size_t k = 0; k < encoder.width(); ++k) {
+      sum += encoded.inputs[row * encoder.width() + k];
+    }
+    RC_ASSERT(sum == 1);
+  }
+}
+
+// Another unit and another zero do not change what the network sees.
+RC_GTEST_PROP(Property, UnitsDoNotMatter, (std::uint64_t seed)) {
+  const Table table = draw_table(50, seed);
+  const double unit = *rc::gen::element(0x1p-500, -0x1p-3, 0x1p500);
+  Table scaled = table;
+  for (Column& column : scaled.columns) {
+    for (double& x : column.numbers) x *= unit;
+  }
+  const auto one = Encoder::fit(table, both).encode(table);
+  const auto two = Encoder::fit(scaled, both).encode(scaled);
+  const double sign = unit < 0 ? -1 : 1;
+  for (std::size_t row = 0; row < one.rows; ++row) {
+    const std::size_t width = one.inputs.size() / one.rows;
+    RC_ASSERT(two.inputs[row * width] == sign * one.inputs[row * width]);
+    RC_ASSERT(two.inputs[row * width + 1] == sign * one.inputs[row * width + 1]);
+    RC_ASSERT(two.targets[row] == sign * one.targets[row]);
+  }
+}
+
+TEST(Property, SizesAndOffsetsDoNotMatter) {
+  const Table table = draw_table(1000, 3);
+  const auto one = Encoder::fit(table, both).encode(table);
+  for (const auto& [unit, zero, tolerance] :
+       {std::array{1e150, 0.0, 1e-11}, {1e-150, 0.0, 1e-11}, {1.0, 1e9, 1e-6}}) {
+    Table moved = table;
+    for (Column& column : moved.columns) {
+      for (double& x : column.numbers) x = x * unit + zero;
+    }
+    const auto two = Encoder::fit(moved, both).encode(moved);
+    for (std::size_t k = 0; k < one.inputs.size(); ++k) {
+      ASSERT_NEAR(one.inputs[k], two.inputs[k], tolerance);
+    }
+    for (std::size_t k = 0; k < one.targets.size(); ++k) {
+      ASSERT_NEAR(one.targets[k], two.targets[k], tolerance);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------ hashes
+
+std::vector<std::uint64_t> hashes_of(const Encoder& encoder, const Table& table) {
+  return encoder.encode(table).hashes;
+}
+
+TEST(Hashes, DependOnEveryCell) {
+  const Table table = draw_table(40, 5);
+  const Encoder encoder = Encoder::fit(table, both);
+  const auto before = encoder.encode(table);
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    for (std::size_t k = 0; k < before.rows; ++k) {
+      const std::size_t row = before.table_rows[k];
+      Table changed = table;
+      Column& cells = changed.columns[column];
+      if (cells.is_text) {
+        cells.codes[row] = cells.codes[row] == 0 ? 1 : 0;
+      } else {
+        cells.numbers[row] = cells.empty(row) ? 0 : std::nextafter(cells.numbers[row], 1e9);
+      }
+      const auto after = encoder.encode(changed);
+      for (std::size_t other = 0; other < before.rows; ++other) {
+        ASSERT_EQ(after.hashes[other] == before.hashes[other], other != k);
+      }
+    }
+  }
+}
+
+TEST(Hashes, ReadCellsAsTheyMean) {
+  const Encoder encoder = fit(numbers("x", {0, 1, empty}));
+  const auto hash = [&](double x) {
+    return hashes_of(encoder, {.columns = {numbers("x", {x}), numbers("y", {2})}})[0];
+  };
+  EXPECT_EQ(hash(-0.0), hash(0.0));
+  EXPECT_EQ(hash(std::nan("1")), hash(-empty));
+  EXPECT_NE(hash(empty), hash(0));
+  const Table as_text{.columns = {text("x", {"1.0"}), text("y", {"2"})}};
+  EXPECT_EQ(hashes_of(encoder, as_text)[0], hash(1));
+  // Numbers as categories: the same row, read either way.
+  const Encoder categories = fit(numbers("x", {3, 4, 3}), {.categorical = {"x"}});
+  EXPECT_EQ(hashes_of(categories, {.columns = {numbers("x", {3}), numbers("y", {1})}}),
+            hashes_of(categories, {.columns = {text("x", {"3.0"}), numbers("y", {1})}}));
+}
+
+TEST(Hashes, TellTextsApart) {
+  Strings cells{"a",
+                "b",
+                "aa",
+                "ab",
+                "a b",
+                std::string(1, '\0') + "a",
+                std::string("a\0", 2),
+                "12345678",
+                "123456789",
+                "12345678\x01",
+                "1234567812345678",
+                ""};
+  for (int k = 0; k < 1000; ++k) cells.push_back("value " + std::to_string(k));
+  const Table table = with_target(text("x", cells));
+  Table same_target = table;
+  const Encoder encoder = fit(table.columns[0], {.categorical = {"x"}});
+  same_target.columns[1].numbers.assign(cells.size(), 1);
+  auto hashes = hashes_of(encoder, same_target);
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+}
+
+TEST(Hashes, AMillionRowsDoNotCollide) {
+  // Small whole numbers: few bits differ, and most of them stand where a multiplication loses them.
+  Table table{.columns = {numbers("x", {}), numbers("w", {}), numbers("y", {})}};
+  for (int k = 0; k < 1'000'000; ++k) {
+    table.columns[0].numbers.push_back(k % 100);
+    table.columns[1].numbers.push_back(k / 100 % 100);
+    table.columns[2].numbers.push_back(k / 10'000);
+  }
+  auto hashes = hashes_of(Encoder::fit(table, {.targets = {"y"}}), table);
+  // Every bit is set in half of the rows.
+  for (int bit = 0; bit < 64; ++bit) {
+    const auto set = std::count_if(hashes.begin(), hashes.end(),
+                                   [&](std::uint64_t hash) { return (hash >> bit & 1) != 0; });
+    EXPECT_NEAR(double(set), 500'000, 3000);  // six deviations
+  }
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+}
+
+}  // namespace
+}  // namespace dma

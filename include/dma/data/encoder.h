@@ -2,13 +2,18 @@
 //
 //   numeric, date/time   (x - mean) / deviation; an empty cell becomes 0, and if there were empty cells in
 //                        training, a second column is 1 where the cell is empty
-//   boolean              0 or 1 (true/false, yes/no, t/f, y/n, on/off: text, any case), else as numeric
+//   boolean              0 or 1 (true/false, yes/no, t/f, y/n, on/off: text, any case); an empty cell
+//                        becomes the share of ones, else as numeric
 //   categorical          one column per value of training, 0 or 1, and one for every other value; an empty
 //                        cell is a value of its own if there were any in training, else "other"
 //
 // 0/1 columns are not standardised: a rare value would become a huge number. The column for "other" is
 // always 0 in training, unless rare values share it, so its weights keep their prior: a value never seen
 // widens the interval.
+//
+// An empty cell in a column that had none in training is taken for the mean, without a mark: there is no
+// input for one. A column that had one value only, and empty cells, keeps nothing but the mark: its
+// deviation is 0. (A categorical one has its two columns and "other", as ever.)
 #pragma once
 
 #include <cstddef>
@@ -26,14 +31,23 @@ namespace dma {
 enum class ColumnKind { numeric, boolean, categorical, datetime };
 std::string_view name_of(ColumnKind kind);
 
+// How 1/2/2024 is read: decided by the training data, where some part is above 12. Such dates are
+// refused in a column that had none in training.
+enum class SlashDates { none, month_first, day_first };
+std::string_view name_of(SlashDates order);
+
 struct FeatureColumn {
   std::string name;
   ColumnKind kind = ColumnKind::numeric;
-  double mean = 0, deviation = 1;  // numeric, datetime (in days since 1970)
-  bool indicator = false;          // an extra column marks empty cells
-  bool text = false;               // how the file's cells are read
-  std::vector<std::string> categories =
-      {};  // categorical: the values that have a column; "" is the empty cell
+  // Not for categorical. Of a date in days since 1970. A boolean's mean is its share of ones, and its
+  // deviation 1. Deviation 0: all values of training were equal, only the indicator is an input.
+  double mean = 0, deviation = 1;
+  bool indicator = false;  // an extra column marks empty cells
+  bool text = false;       // how the file's cells are read
+  SlashDates dates = SlashDates::none;
+  // Categorical: the values that have a column, the most frequent first; "" is the empty cell and stands
+  // last. Numbers (text is false) as std::to_chars writes them: 3, not 3.0.
+  std::vector<std::string> categories = {};
 
   std::size_t width() const;
 };
@@ -43,7 +57,7 @@ struct TargetColumn {
   double mean = 0, deviation = 1;
 };
 
-// What was left out of the features, and why, in words for the user.
+// What was left out of the features although nobody asked for it, and why, in words for the user.
 struct DroppedColumn {
   std::string name, reason;
 };
@@ -71,8 +85,9 @@ struct Encoder {
   std::vector<TargetColumn> targets;
   std::vector<DroppedColumn> dropped;
 
-  // Finds the kinds and scales. Throws DataError if a named column is not there, a target is text or
-  // constant, fewer than two rows have a target, or no feature is left.
+  // Finds the kinds and scales, from the rows where no target is empty. Throws DataError if a named
+  // column is not there, a target is text or constant, fewer than two rows have a target, the order of
+  // day and month cannot be told, or no feature is left.
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
   std::size_t width() const;                     // encoded inputs
@@ -81,6 +96,7 @@ struct Encoder {
   std::vector<WantedColumn> wanted(bool with_targets) const;
 
   // Throws DataError if a column is missing or holds what it cannot be (naming line, column, value).
+  // Hashes depend on the encoder's columns, not on their order in the table or on its other columns.
   EncodedRows encode(
       const Table& table) const;  // with targets and hashes; rows without are left out
   EncodedRows encode_inputs(const Table& table) const;  // inputs only, every row
