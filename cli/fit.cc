@@ -155,7 +155,7 @@ void run(Arguments& arguments) {
   options.hidden = parse_hidden(arguments.hidden);
   options.noise = parse_noise(arguments.noise);
   if (arguments.model.empty()) arguments.model = default_model(arguments.data);
-  CsvOptions csv = arguments.csv.options();
+  const CsvOptions csv = arguments.csv.options();
   if (options.target.empty()) {
     std::string names;
     for (const std::string& name : csv_columns(arguments.data, csv)) {
@@ -164,7 +164,6 @@ void run(Arguments& arguments) {
     throw CLI::RequiredError("--target: which column is to be predicted? " + arguments.data +
                              " has " + names + ";");
   }
-  csv.text = options.categorical;
   Table table = read_csv(arguments.data, csv);
   std::optional<Table> held_out;
   if (arguments.holdout > 0) {

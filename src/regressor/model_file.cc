@@ -18,6 +18,9 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ColumnKind, {{ColumnKind::numeric, "numeric"},
                                           {ColumnKind::boolean, "boolean"},
                                           {ColumnKind::categorical, "categorical"},
                                           {ColumnKind::datetime, "datetime"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(SlashDates, {{SlashDates::none, "none"},
+                                          {SlashDates::month_first, "month_first"},
+                                          {SlashDates::day_first, "day_first"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Rule, {{Rule::direct, "direct"}, {Rule::linear, "linear"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(LedgerMode, {{LedgerMode::full, "full"},
                                           {LedgerMode::average, "average"},
@@ -27,7 +30,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
                                        {Stopped::max_epochs, "max_epochs"},
                                        {Stopped::interrupted, "interrupted"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FeatureColumn, name, kind, mean, deviation, indicator, text,
-                                   categories)
+                                   dates, categories)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TargetColumn, name, mean, deviation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DroppedColumn, name, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Encoder, features, targets, dropped)

@@ -1,0 +1,52 @@
+// network/joint.h: a network whose weights are one variable, with a joint Gaussian belief.
+//
+// The linear rule, applied to the whole network as one factor. At the belief's mean m,
+//
+//   f(x; w) = f(x; m) + J (w - m),   J = df/dw at m      one sweep forward, one backward
+//
+// and an example with target y and noise variance s sends the weights the message
+//
+//   precision J' J / s,   precision times mean J' (y - f(x; m) + J m) / s
+//
+// of rank one: never a negative precision. The posterior is the prior times all messages; an epoch replaces
+// every message by the one at the new mean. A step that would lower the posterior density is damped
+// (Levenberg and Marquardt), which leaves the fixed point where it is.
+//
+// Taking an example's message out again has a closed form. With leverage h = J P J' / s, P the posterior
+// covariance, the prediction of that example without its own message is
+//
+//   mean y - (y - f) / (1 - h),   variance J P J' / (1 - h)                         the cavity
+//
+// Independent weights (network/trainer.h) treat each other's uncertainty as noise; here what is known of
+// their sums is known. The price: D^2 numbers, D^2 per row, D^3 per epoch, for D weights.
+//
+// A unit is the leaky ReLU's forward message for an input of variance 1 (special::leaky_relu_moments): a
+// leaky ReLU with a round kink. Every layer has a bias.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <dma/network/architecture.h>
+#include <dma/network/trainer.h>
+
+namespace dma {
+
+struct JointPosterior {
+  Architecture architecture;            // one output
+  std::vector<double> mean;             // of every weight, in the flat order
+  std::vector<double> prior_precision;  // of every weight, around 0
+  std::vector<double> factor;           // L, precision = L L': lower triangle, row by row
+};
+
+// Of the function, without noise.
+struct JointPrediction {
+  std::vector<double> mean, variance;
+};
+JointPrediction predict(const JointPosterior& posterior, std::span<const double> inputs,
+                        std::size_t rows);
+
+}  // namespace dma

@@ -1,0 +1,354 @@
+#include "network/joint.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include <dma/special/normal.h>
+#include <dma/special/random.h>
+
+#include "network/require.h"
+
+namespace dma {
+namespace detail {
+namespace {
+
+constexpr Eigen::Index block_rows = 128;
+constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
+constexpr double least_precision = 1e-4;        // of a group of weights; more is not told from less
+constexpr double most_precision = 1e6;
+constexpr double least_noise = 1e-8;  // of a standardised target
+
+Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
+
+// Input column, bias, then weights and bias of every further layer.
+std::vector<std::size_t> groups_of(const Architecture& architecture) {
+  std::vector<std::size_t> groups;
+  std::size_t next = 0;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const std::size_t fan_in = architecture.fan_in(l);
+    for (std::size_t i = 0; i < architecture.width(l); ++i) {
+      for (std::size_t j = 0; j < fan_in; ++j) {
+        const bool bias = j + 1 == fan_in;
+        groups.push_back(next + (l == 0 ? j : bias ? 1 : 0));
+      }
+    }
+    next += l == 0 ? fan_in : 2;
+  }
+  return groups;
+}
+
+using LowerFactor = Eigen::LLT<Matrix>;
+
+// diag(P) of P = (L L')^-1
+Vector covariance_diagonal(const LowerFactor& factor, Eigen::Index size) {
+  Matrix inverse = Matrix::Identity(size, size);
+  factor.matrixL().solveInPlace(inverse);
+  return inverse.colwise().squaredNorm();
+}
+
+template <class Take>
+void each_block(std::size_t rows, const Take& take) {
+  for (std::size_t first = 0; first < rows; first += block_rows) {
+    take(first, std::min<std::size_t>(block_rows, rows - first));
+  }
+}
+
+}  // namespace
+
+void network_values(const Architecture& architecture, const Vector& weights,
+                    std::span<const double> inputs, std::size_t first, std::size_t count,
+                    double* values, RowMatrix* gradients) {
+  const std::size_t layers = architecture.layers();
+  std::vector<std::vector<double>> units(layers);  // inputs of each layer, with the bias
+  std::vector<std::vector<double>> gains(layers);  // of the units below it
+  std::vector<double> back;
+  std::vector<double> back_below;
+  for (std::size_t l = 0; l < layers; ++l) {
+    units[l].resize(architecture.fan_in(l), 1.0);
+    gains[l].resize(architecture.fan_in(l));
+  }
+  if (gradients != nullptr) gradients->resize(index(count), weights.size());
+  for (std::size_t n = 0; n < count; ++n) {
+    const auto row = inputs.subspan((first + n) * architecture.inputs(), architecture.inputs());
+    std::copy(row.begin(), row.end(), units[0].begin());
+    for (std::size_t l = 0; l < layers; ++l) {
+      const std::size_t fan_in = architecture.fan_in(l);
+      const double* w = weights.data() + architecture.offset(l);
+      for (std::size_t i = 0; i < architecture.width(l); ++i, w += fan_in) {
+        double z = 0;
+        for (std::size_t j = 0; j < fan_in; ++j) z += w[j] * units[l][j];
+        if (l + 1 == layers) {
+          values[n] = z;
+        } else {
+          const auto unit = special::leaky_relu_moments(z, architecture.slope(l));
+          units[l + 1][i] = unit.mean;
+          gains[l + 1][i] = unit.gain;
+        }
+      }
+    }
+    if (gradients == nullptr) continue;
+    back.assign(1, 1.0);
+    for (std::size_t l = layers; l-- > 0;) {
+      const std::size_t fan_in = architecture.fan_in(l);
+      double* to = gradients->row(index(n)).data() + architecture.offset(l);
+      for (std::size_t i = 0; i < architecture.width(l); ++i) {
+        for (std::size_t j = 0; j < fan_in; ++j) to[i * fan_in + j] = back[i] * units[l][j];
+      }
+      if (l == 0) break;
+      back_below.assign(architecture.widths[l], 0.0);
+      const double* w = weights.data() + architecture.offset(l);
+      for (std::size_t i = 0; i < architecture.width(l); ++i, w += fan_in) {
+        for (std::size_t j = 0; j < back_below.size(); ++j) back_below[j] += back[i] * w[j];
+      }
+      for (std::size_t j = 0; j < back_below.size(); ++j) back_below[j] *= gains[l][j];
+      back.swap(back_below);
+    }
+  }
+}
+
+// Sums over rows: what the messages say, without the prior.
+struct JointTrainer::Messages {
+  Matrix precision;  // lower triangle
+  Vector gradient;   // of the log likelihood at the weights
+  Vector values;     // f of every row
+};
+
+JointTrainer::JointTrainer(Architecture architecture, RowLikelihood likelihood,
+                           double prior_precision)
+    : architecture_(std::move(architecture)), likelihood_(likelihood) {
+  architecture_.validate(Rule::linear);
+  require(architecture_.outputs() == 1, "a joint network has one output");
+  for (std::size_t l = 0; l < architecture_.layers(); ++l) {
+    require(architecture_.has_bias(l), "every layer of a joint network has a bias");
+  }
+  group_ = groups_of(architecture_);
+  precision_.assign(*std::max_element(group_.begin(), group_.end()) + 1, prior_precision);
+  precision_.back() = output_bias_precision;
+  weights_ = Vector::Zero(index(group_.size()));
+}
+
+void JointTrainer::draw_start(std::uint64_t seed, double gain) {
+  special::Random random(seed);
+  for (std::size_t l = 0; l < architecture_.layers(); ++l) {
+    const std::size_t fan_in = architecture_.fan_in(l);
+    const bool last = l + 1 == architecture_.layers();
+    const double size = (last ? 0.1 : gain) / std::sqrt(static_cast<double>(fan_in - 1));
+    for (std::size_t k = 0; k < architecture_.width(l) * fan_in; ++k) {
+      const bool bias = (k + 1) % fan_in == 0;
+      const double deviation = !bias ? size : last ? 0 : gain / 2;
+      weights_[index(architecture_.offset(l) + k)] = deviation * random.normal();
+    }
+  }
+}
+
+void JointTrainer::set_output_bias(double value) { weights_[weights_.size() - 1] = value; }
+
+Vector JointTrainer::prior() const {
+  Vector result(weights_.size());
+  for (std::size_t k = 0; k < group_.size(); ++k) result[index(k)] = precision_[group_[k]];
+  return result;
+}
+
+Vector JointTrainer::values(const JointRows& rows) const {
+  Vector result(index(rows.rows));
+  network_values(architecture_, weights_, rows.inputs, 0, rows.rows, result.data(), nullptr);
+  return result;
+}
+
+JointTrainer::Messages JointTrainer::messages(const JointRows& rows,
+                                              const Vector& variances) const {
+  const Eigen::Index size = weights_.size();
+  Messages sum{Matrix::Zero(size, size), Vector::Zero(size), Vector(index(rows.rows))};
+  RowMatrix gradients;
+  Vector slope(block_rows);
+  each_block(rows.rows, [&](std::size_t first, std::size_t count) {
+    double* values = sum.values.data() + first;
+    network_values(architecture_, weights_, rows.inputs, first, count, values, &gradients);
+    for (std::size_t n = 0; n < count; ++n) {
+      const double y = rows.targets[first + n];
+      double curvature = 0.5;
+      if (likelihood_ == RowLikelihood::gaussian) {
+        curvature = 1 / variances[index(first + n)];
+        slope[index(n)] = (y - values[n]) * curvature;
+      } else {
+        slope[index(n)] = 0.5 * (y * std::exp(-values[n]) - 1);
+      }
+      // Scaled, so that J' J is the precision; the gradient takes the scale back.
+      const double scale = std::sqrt(curvature);
+      gradients.row(index(n)) *= scale;
+      slope[index(n)] /= scale;
+    }
+    sum.gradient.noalias() += gradients.transpose() * slope.head(index(count));
+    sum.precision.selfadjointView<Eigen::Lower>().rankUpdate(gradients.transpose());
+  });
+  return sum;
+}
+
+double JointTrainer::loss(const JointRows& rows, const Vector& variances,
+                          const Vector& values) const {
+  double sum = 0;
+  for (std::size_t n = 0; n < rows.rows; ++n) {
+    const double f = values[index(n)];
+    const double y = rows.targets[n];
+    sum += likelihood_ == RowLikelihood::gaussian ? (y - f) * (y - f) / variances[index(n)]
+                                                  : f + y * std::exp(-f);
+  }
+  return sum / 2;
+}
+
+double JointTrainer::prior_loss() const {
+  double sum = 0;
+  for (std::size_t k = 0; k < group_.size(); ++k) {
+    sum += precision_[group_[k]] * weights_[index(k)] * weights_[index(k)];
+  }
+  return sum / 2;
+}
+
+// MacKay's fixed point: precision = (well determined weights of the group) / (sum of their squares).
+// Returns the number of well determined weights.
+double JointTrainer::learn_precisions(const Matrix& precision) {
+  const LowerFactor factor(precision);
+  const Vector variance = covariance_diagonal(factor, weights_.size());
+  std::vector<double> determined(precision_.size(), 0);
+  std::vector<double> squares(precision_.size(), 0);
+  for (std::size_t k = 0; k < group_.size(); ++k) {
+    const std::size_t g = group_[k];
+    determined[g] += 1 - precision_[g] * variance[index(k)];
+    squares[g] += weights_[index(k)] * weights_[index(k)];
+  }
+  double sum = 0;
+  for (std::size_t g = 0; g < precision_.size(); ++g) {
+    sum += determined[g];
+    if (g + 1 == precision_.size()) break;  // the output bias keeps its own
+    precision_[g] =
+        std::clamp(std::max(0.0, determined[g]) / squares[g], least_precision, most_precision);
+  }
+  return sum;
+}
+
+// Damped until the density rises. False if it never does.
+bool JointTrainer::step(const JointRows& rows, const Vector& variances, const Messages& sum,
+                        double& damping, double& gain) {
+  const Vector old = weights_;
+  const Vector prior_precision = prior();
+  const double base = loss(rows, variances, sum.values) + prior_loss();
+  const Vector gradient = sum.gradient - prior_precision.cwiseProduct(old);
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    Matrix damped = sum.precision;
+    damped.diagonal() += prior_precision;
+    damped.diagonal() *= 1 + damping;
+    const LowerFactor factor(damped);
+    if (factor.info() == Eigen::Success) {
+      weights_ = old + factor.solve(gradient);
+      const double now = loss(rows, variances, values(rows)) + prior_loss();
+      if (now < base) {
+        gain = base - now;
+        damping = std::max(1e-9, damping / 5);
+        return true;
+      }
+    }
+    damping = std::max(1e-6, damping * 5);
+  }
+  weights_ = old;
+  damping = 1e-2;
+  return false;
+}
+
+JointTrainer::Result JointTrainer::run(const JointRows& rows, Vector& variances, double* noise,
+                                       const JointSettings& settings) {
+  Result result;
+  double damping = settings.damping;
+  Messages sum = messages(rows, variances);
+  std::size_t settled = 0;
+  const auto count = static_cast<double>(rows.rows);
+  for (std::size_t epoch = 0; epoch < settings.epochs; ++epoch) {
+    result.epochs = epoch + 1;
+    if (settings.go_on && !settings.go_on()) {
+      result.stopped = Stopped::interrupted;
+      break;
+    }
+    if (epoch >= settings.evidence_from && epoch % settings.evidence_every == 0) {
+      Matrix precision = sum.precision;
+      precision.diagonal() += prior();
+      const double determined = learn_precisions(precision);
+      if (noise != nullptr) {
+        double squares = 0;
+        for (std::size_t n = 0; n < rows.rows; ++n) {
+          squares += std::pow(rows.targets[n] - sum.values[index(n)], 2);
+        }
+        const double learnt =
+            std::max(least_noise, squares / std::max(0.1 * count, count - determined));
+        sum.precision *= *noise / learnt;
+        sum.gradient *= *noise / learnt;
+        *noise = learnt;
+        variances.setConstant(learnt);
+      }
+    }
+    double gain = 0;
+    if (step(rows, variances, sum, damping, gain)) sum = messages(rows, variances);
+    if (epoch < settings.evidence_from + 6) continue;
+    settled = gain < settings.tolerance * count ? settled + 1 : 0;
+    if (settled >= 3) {
+      result.stopped = Stopped::tolerance;
+      break;
+    }
+  }
+  return result;
+}
+
+JointTrainer::Result JointTrainer::fit(const JointRows& rows, double& noise_variance,
+                                       const JointSettings& settings) {
+  Vector variances = Vector::Constant(index(rows.rows), noise_variance);
+  return run(rows, variances, &noise_variance, settings);
+}
+
+JointTrainer::Result JointTrainer::fit(const JointRows& rows, const Vector& variances,
+                                       const JointSettings& settings) {
+  Vector copy = variances;
+  return run(rows, copy, nullptr, settings);
+}
+
+JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& variances) const {
+  const Messages sum = messages(rows, variances);
+  const Vector prior_precision = prior();
+  Matrix precision = sum.precision;
+  precision.diagonal() += prior_precision;
+  const LowerFactor factor(precision);
+  JointPosterior result{architecture_,
+                        {weights_.begin(), weights_.end()},
+                        {prior_precision.begin(), prior_precision.end()},
+                        {}};
+  const Matrix lower = factor.matrixL();
+  for (Eigen::Index i = 0; i < lower.rows(); ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) result.factor.push_back(lower(i, j));
+  }
+  return result;
+}
+
+}  // namespace detail
+
+JointPrediction predict(const JointPosterior& posterior, std::span<const double> inputs,
+                        std::size_t rows) {
+  const auto size = static_cast<Eigen::Index>(posterior.mean.size());
+  detail::Matrix lower = detail::Matrix::Zero(size, size);
+  auto next = posterior.factor.begin();
+  for (Eigen::Index i = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) lower(i, j) = *next++;
+  }
+  const detail::Vector weights = Eigen::Map<const detail::Vector>(posterior.mean.data(), size);
+  JointPrediction result{std::vector<double>(rows), std::vector<double>(rows)};
+  detail::RowMatrix gradients;
+  detail::each_block(rows, [&](std::size_t first, std::size_t count) {
+    detail::network_values(posterior.architecture, weights, inputs, first, count,
+                           result.mean.data() + first, &gradients);
+    detail::Matrix solved = gradients.transpose();
+    lower.triangularView<Eigen::Lower>().solveInPlace(solved);
+    for (std::size_t n = 0; n < count; ++n) {
+      result.variance[first + n] = solved.col(static_cast<Eigen::Index>(n)).squaredNorm();
+    }
+  });
+  return result;
+}
+
+}  // namespace dma

@@ -1,0 +1,85 @@
+// network/joint.h: fits a JointPosterior.
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <dma/network/joint.h>
+
+namespace dma::detail {
+
+using Vector = Eigen::VectorXd;
+using Matrix = Eigen::MatrixXd;
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// How the network's value f explains a row's target y.
+enum class RowLikelihood {
+  gaussian,      // y ~ N(f, s) with the row's noise variance s
+  log_variance,  // f is the log of a variance, y a squared deviation: -log N(sqrt(y); 0, exp(f))
+};
+
+struct JointRows {
+  std::span<const double> inputs, targets;
+  std::size_t rows;
+};
+
+struct JointSettings {
+  std::size_t epochs = 30;
+  double damping = 1;             // at the start; a step that succeeds divides it by five
+  std::size_t evidence_from = 4;  // epoch from which prior precisions (and noise) are learnt
+  std::size_t evidence_every = 3;
+  double tolerance = 1e-5;  // gain in log density per row below which an epoch has settled
+  std::function<bool()> go_on = {};
+};
+
+// Weights, one prior precision per group of weights, and the noise, all learnt from the rows: the
+// precisions and the noise by the evidence of the linearised network (MacKay 1992).
+class JointTrainer {
+ public:
+  JointTrainer(Architecture architecture, RowLikelihood likelihood, double prior_precision);
+
+  // Weights of the first step: N(0, gain^2 / inputs) and for the last layer N(0, 0.01 / inputs).
+  void draw_start(std::uint64_t seed, double gain);
+  void set_output_bias(double value);
+
+  struct Result {
+    std::size_t epochs = 0;
+    Stopped stopped = Stopped::max_epochs;
+  };
+  // One noise variance for all rows, learnt, starting from the one given.
+  Result fit(const JointRows& rows, double& noise_variance, const JointSettings& settings);
+  // Given variances, one per row (RowLikelihood::log_variance: not used).
+  Result fit(const JointRows& rows, const Vector& variances, const JointSettings& settings);
+
+  // Linearised at the weights as they are.
+  JointPosterior posterior(const JointRows& rows, const Vector& variances) const;
+  Vector values(const JointRows& rows) const;
+
+ private:
+  struct Messages;
+
+  Messages messages(const JointRows& rows, const Vector& variances) const;
+  double loss(const JointRows& rows, const Vector& variances, const Vector& values) const;
+  double prior_loss() const;
+  double learn_precisions(const Matrix& precision);
+  Result run(const JointRows& rows, Vector& variances, double* noise,
+             const JointSettings& settings);
+  bool step(const JointRows& rows, const Vector& variances, const Messages& sum, double& damping,
+            double& gain);
+  Vector prior() const;
+
+  Architecture architecture_;
+  RowLikelihood likelihood_;
+  Vector weights_;
+  std::vector<std::size_t> group_;  // of each weight
+  std::vector<double> precision_;   // of each group
+};
+
+// f(x; weights) of rows [first, first + count), and, if asked for, its gradients as rows.
+void network_values(const Architecture& architecture, const Vector& weights,
+                    std::span<const double> inputs, std::size_t first, std::size_t count,
+                    double* values, RowMatrix* gradients);
+
+}  // namespace dma::detail
