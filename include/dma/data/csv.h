@@ -1,10 +1,12 @@
 // data/csv.h: reads CSV, plain or compressed by gzip.
 //
 // The delimiter is one of , ; tab | and is found from the first lines unless given. Cells may be
-// quoted ("a ""b"", c", also over several lines); lines end in LF or CRLF; a byte order mark is skipped;
-// blank lines are skipped; space around a cell that is not quoted is not part of it. Empty: nothing at
-// all, NA, N/A, NaN, null, None, ? (any case, not quoted). A number is what std::from_chars reads, with an
-// optional plus sign; infinite numbers and numbers beyond 1e300 in size are refused.
+// quoted ("a ""b"", c", also over several lines); lines end in LF or CRLF, a lone CR outside quotes is an
+// error; a byte order mark is skipped; blank lines are skipped; space around a cell that is not quoted is
+// not part of it. Empty: nothing at all, also between quotes, and NA, N/A, NaN, -NaN, null, None, ? (any
+// case, not quoted). A number, quoted or not, is what std::from_chars reads, with an optional plus sign;
+// infinite numbers and numbers beyond 1e300 in size are refused. A column of numbers with decimal commas
+// is an error unless it is asked for as text. A column without a name is called c1, c2, ... by its place.
 #pragma once
 
 #include <cstddef>
@@ -34,28 +36,32 @@ struct CsvOptions {
   char delimiter = 0;  // 0: find it
   // Which columns to read, in which order to return them; one that is missing is an error. Empty: all.
   std::vector<WantedColumn> columns = {};
-  std::vector<std::string> text =
-      {};  // read as text even if every cell is a number (used when columns is empty)
+  // Read as text even if every cell is a number (used when columns is empty).
+  std::vector<std::string> text = {};
+  // Bytes read at a time; the result does not depend on it.
+  std::size_t block = std::size_t{1} << 20U;
 };
 
-// The whole file; "-" is standard input (not with CellType::detect: it reads twice if a column turns out
-// to be text only after cells that were numbers).
+// The whole file; "-" is standard input. A column that turns out to be text only after cells that were
+// numbers makes it read the file again: of standard input or a pipe this is an error that asks for the
+// column's type.
 Table read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
 
-// The names of the columns, in the order of the file.
+// The names of all columns, in the order of the file; rows are not needed.
 std::vector<std::string> csv_columns(const std::filesystem::path& path,
                                      const CsvOptions& options = {});
 
 // The file in pieces, in memory that does not grow with it; "-" is standard input. Column types must be
-// number or text.
+// number or text; if options.columns is empty, all columns but those of options.text are numbers.
 class CsvReader {
  public:
-  CsvReader(const std::filesystem::path& path, CsvOptions options);
+  CsvReader(const std::filesystem::path& path, const CsvOptions& options);
   ~CsvReader();
   CsvReader(CsvReader&&) noexcept;
   CsvReader& operator=(CsvReader&&) noexcept;
 
-  // Replaces the table's content by the next rows, at most `rows`; false if there are none left.
+  // Replaces the table's content by the next rows, at most `rows`; false if there are none left, at once
+  // if the file has a header only. Codes of text are those of the piece.
   bool read(Table& piece, std::size_t rows);
 
  private:

@@ -40,7 +40,7 @@ struct Table {
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().rows(); }
   std::size_t line(std::size_t row) const { return lines.empty() ? first_line + row : lines[row]; }
-  // Null if there is none of that name.
+  // Null if there is none of that name. Looks at one column after the other.
   const Column* find(std::string_view name) const;
   // Throws DataError if columns have different lengths, no name, or the same name twice.
   void validate() const;

@@ -1,0 +1,62 @@
+// data/rows.h: the rows of a CSV file, one after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dma/data/csv.h>
+
+#include "data/bytes.h"
+#include "data/scan.h"
+
+namespace dma::csv {
+
+class RowReader {
+ public:
+  RowReader(const std::filesystem::path& path, const CsvOptions& options);
+
+  // Goes to the next row that is not blank; false at the end. Throws DataError where the text breaks the
+  // rules of CSV.
+  bool next();
+  // Valid until the next call of next().
+  std::span<const Cell> cells() const { return scanner_.cells(); }
+  std::size_t line() const { return line_; }
+
+  const std::string& name() const { return source_.name(); }
+  // "FILE, line L" of the present row.
+  std::string place() const { return place(line_); }
+  std::string place(std::size_t line) const;
+
+  // How many blocks were read so far.
+  std::size_t blocks() const { return blocks_; }
+  // How many rows the file seems to have if it goes on as until now, with `rows` of them read; 0: unknown.
+  double expected_rows(std::size_t rows) const;
+  bool can_rewind() const { return source_.can_rewind(); }
+  void rewind();
+
+ private:
+  void begin();
+  void skip_mark();
+  bool add_text();
+  void continue_row();
+  char find_delimiter(bool header);
+  [[noreturn]] void fail(Scanner::Found found) const;
+
+  ByteSource source_;
+  std::size_t block_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;  // of the text in the buffer that was not yet taken
+  std::size_t end_ = 0;
+  bool complete_ = false;     // the text reaches to the end of the file
+  std::uint64_t before_ = 0;  // bytes of the file before the buffer's first
+  Scanner scanner_;
+  std::size_t line_ = 0;
+  std::size_t next_line_ = 1;
+  std::size_t blocks_ = 0;
+};
+
+}  // namespace dma::csv

@@ -1,0 +1,78 @@
+// data/scan.h: finds the cells of one row after the other in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dma::csv {
+
+// The characters of a cell as they stand in the file, without the quotes around them.
+struct Cell {
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  bool quoted = false;
+  bool doubled = false;  // has doubled quotes in it
+
+  std::string_view raw() const { return {begin, static_cast<std::size_t>(end - begin)}; }
+};
+
+// Space and tab.
+std::string_view trimmed(std::string_view text);
+// What the cell says: space around it taken away unless quoted, doubled quotes made single. May use
+// `scratch` to hold it.
+std::string_view content(const Cell& cell, std::string& scratch);
+// Nothing at all, NA, N/A, NaN, -NaN, null, None, ? in any case; all but the first not quoted.
+bool is_empty(const Cell& cell);
+
+class Scanner {
+ public:
+  // Readable bytes that must follow the text: it is looked at in blocks of 64.
+  static constexpr std::size_t padding = 64;
+
+  enum class Found {
+    row,
+    end,               // no row any more
+    more,              // the text ends inside a row, and it is not the end of the file
+    nul,               // a NUL byte
+    lone_return,       // a carriage return without a line feed, not quoted
+    open_quote,        // a quote that is never closed
+    text_after_quote,  // between a closing quote and the next delimiter
+  };
+
+  explicit Scanner(char delimiter) : delimiter_(delimiter) {}
+
+  // The text to scan; complete: the file ends with it.
+  void set_text(const char* begin, const char* end, bool complete);
+  // Finds the cells of the next row. After `more` the row begins again at position().
+  Found next_row();
+
+  std::span<const Cell> cells() const { return {cells_.data(), count_}; }
+  // Line ends inside the row found, all in quotes; after a failure, those before what was found.
+  std::size_t inner_lines() const { return inner_lines_; }
+  const char* position() const { return position_; }
+
+ private:
+  void take_plain_cells();
+  const char* next_mark();
+  void begin_marks(const char* at);
+  Found mark(const char* at);
+  Found open_quote(const char* opening);
+  bool close_cell(const char* at);
+
+  char delimiter_;
+  const char* position_ = nullptr;  // the row's first character
+  const char* end_ = nullptr;
+  bool complete_ = false;
+  const char* block_ = nullptr;  // the 64 bytes that marks_ describes
+  std::uint64_t marks_ = 0;      // one bit per byte that means something and was not seen yet
+  Cell cell_;                    // the one being read; end is null unless it was quoted
+  std::vector<Cell> cells_;
+  std::size_t count_ = 0;
+  std::size_t inner_lines_ = 0;
+};
+
+}  // namespace dma::csv
