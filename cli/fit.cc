@@ -48,10 +48,11 @@ std::vector<std::size_t> parse_hidden(const std::string& text) {
 }
 
 std::optional<double> parse_noise(const std::string& text) {
-  if (text == "auto") return std::nullopt;
+  if (text == "auto" || text == "constant") return std::nullopt;
   double number = 0;
   if (!CLI::detail::lexical_cast(text, number) || !(number > 0)) {
-    throw CLI::ValidationError("--noise", "'" + text + "' is not auto nor a positive number");
+    throw CLI::ValidationError("--noise",
+                               "'" + text + "' is not auto, constant, or a positive number");
   }
   return number;
 }
@@ -154,6 +155,7 @@ void run(Arguments& arguments) {
   RegressorOptions& options = arguments.options;
   options.hidden = parse_hidden(arguments.hidden);
   options.noise = parse_noise(arguments.noise);
+  options.constant_noise = arguments.noise == "constant";
   if (arguments.model.empty()) arguments.model = default_model(arguments.data);
   const CsvOptions csv = arguments.csv.options();
   if (options.target.empty()) {
@@ -238,6 +240,16 @@ void add_fit(CLI::App& app) {
       ->option_text("X")
       ->group("Network");
   command
+      ->add_option("--belief", options.belief,
+                   "joint: all weights of a network as one Gaussian; independent: each on its own; "
+                   "auto (default): joint for up to 1500 weights")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Belief>{{"auto", Belief::automatic},
+                                        {"joint", Belief::joint},
+                                        {"independent", Belief::independent}}))
+      ->option_text("BELIEF")
+      ->group("Network");
+  command
       ->add_option("--rule", options.rule,
                    "backward messages: linear (default), or direct, the paper's")
       ->transform(CLI::CheckedTransformer(
@@ -246,7 +258,8 @@ void add_fit(CLI::App& app) {
       ->group("Network");
   command
       ->add_option("--noise", arguments->noise,
-                   "standard deviation of the noise in the target's unit, or auto")
+                   "standard deviation of the noise in the target's unit; auto (default): learnt, "
+                   "depending on the inputs; constant: learnt as one number")
       ->option_text("X")
       ->group("Network");
   command

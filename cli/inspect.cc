@@ -30,50 +30,94 @@ struct LayerSummary {
   double gained = 0;     // mean of log2(posterior precision / prior precision) / 2: bits per weight
 };
 
+// Posterior moments of every weight of a member, and its prior variance.
+struct Weights {
+  std::vector<double> mean, variance, prior_variance;
+};
+
 template <class T>
-LayerSummary summarise(const Members<T>& members, std::size_t layer) {
-  const Architecture& architecture = members.posteriors.front().architecture;
-  LayerSummary summary{architecture.width(layer), architecture.fan_in(layer)};
-  std::size_t count = 0;
-  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
-    for (std::size_t k = architecture.offset(layer); k < architecture.offset(layer + 1); ++k) {
-      const auto rho = static_cast<double>(members.posteriors[m].rho[k]);
-      const double mean = static_cast<double>(members.posteriors[m].tau[k]) / rho;
-      summary.mean_size += mean * mean;
-      summary.mean_std += 1 / rho;
-      summary.sure += mean * mean * rho > 4 ? 1 : 0;
-      summary.gained += std::log2(rho * members.priors[m].variance[k]) / 2;
-      ++count;
-    }
+Weights weights_of(const Posterior<T>& posterior, const WeightPrior& prior) {
+  Weights weights{{}, {}, prior.variance};
+  for (std::size_t k = 0; k < posterior.tau.size(); ++k) {
+    const auto rho = static_cast<double>(posterior.rho[k]);
+    weights.mean.push_back(static_cast<double>(posterior.tau[k]) / rho);
+    weights.variance.push_back(1 / rho);
   }
-  const auto n = static_cast<double>(count);
-  summary.mean_size = std::sqrt(summary.mean_size / n);
-  summary.mean_std = std::sqrt(summary.mean_std / n);
-  summary.sure /= n;
-  summary.gained /= n;
-  return summary;
+  return weights;
+}
+
+Weights weights_of(const JointPosterior& posterior) {
+  Weights weights{posterior.mean, marginal_variances(posterior), {}};
+  for (const double precision : posterior.prior_precision) {
+    weights.prior_variance.push_back(1 / precision);
+  }
+  return weights;
+}
+
+std::vector<Weights> all_weights(const Model& model) {
+  std::vector<Weights> all;
+  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
+    for (const JointMember& member : joint->members) all.push_back(weights_of(member.function));
+    return all;
+  }
+  const auto add = [&](const auto& members) {
+    for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
+      all.push_back(weights_of(members.posteriors[m], members.priors[m]));
+    }
+  };
+  if (model.options.single_precision) {
+    add(std::get<1>(model.members));
+  } else {
+    add(std::get<0>(model.members));
+  }
+  return all;
 }
 
 std::vector<LayerSummary> summarise(const Model& model) {
-  return std::visit(
-      [](const auto& members) {
-        std::vector<LayerSummary> layers;
-        for (std::size_t l = 0; l < members.posteriors.front().architecture.layers(); ++l) {
-          layers.push_back(summarise(members, l));
-        }
-        return layers;
-      },
-      model.members);
+  const Architecture& architecture = architecture_of(model);
+  const auto members = all_weights(model);
+  std::vector<LayerSummary> layers;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    LayerSummary summary{architecture.width(l), architecture.fan_in(l)};
+    for (const Weights& weights : members) {
+      for (std::size_t k = architecture.offset(l); k < architecture.offset(l + 1); ++k) {
+        const double square = weights.mean[k] * weights.mean[k];
+        summary.mean_size += square;
+        summary.mean_std += weights.variance[k];
+        summary.sure += square > 4 * weights.variance[k] ? 1 : 0;
+        summary.gained += std::log2(weights.prior_variance[k] / weights.variance[k]) / 2;
+      }
+    }
+    const auto count =
+        static_cast<double>(members.size() * (architecture.offset(l + 1) - architecture.offset(l)));
+    summary.mean_size = std::sqrt(summary.mean_size / count);
+    summary.mean_std = std::sqrt(summary.mean_std / count);
+    summary.sure /= count;
+    summary.gained /= count;
+    layers.push_back(summary);
+  }
+  return layers;
 }
 
 std::size_t ledger_size(const Model& model) {
-  return std::visit(
-      [](const auto& members) {
-        std::size_t bytes = 0;
-        for (const auto& ledger : members.ledgers) bytes += ledger.bytes();
-        return bytes;
-      },
-      model.members);
+  std::size_t bytes = 0;
+  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
+    for (const JointMember& member : joint->members) {
+      bytes += sizeof(double) *
+               (member.ledger.gradients.size() + member.ledger.shifts.size() +
+                member.noise_ledger.gradients.size() + member.noise_ledger.shifts.size());
+    }
+    return bytes;
+  }
+  const auto add = [&](const auto& members) {
+    for (const auto& ledger : members.ledgers) bytes += ledger.bytes();
+  };
+  if (model.options.single_precision) {
+    add(std::get<1>(model.members));
+  } else {
+    add(std::get<0>(model.members));
+  }
+  return bytes;
 }
 
 const char* ledger_name(LedgerMode mode) {

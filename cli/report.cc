@@ -48,9 +48,11 @@ void print_entry(std::string_view name, std::string_view value) {
 void print_fit(const Model& model) {
   const FitReport& report = model.report;
   print_entry("rows", std::to_string(report.rows));
-  print_entry("network", fmt::format("{}, {} weights, {} member{}", list_text(report.layers, "-"),
-                                     report.weights, model.options.ensemble,
-                                     model.options.ensemble == 1 ? "" : "s"));
+  print_entry(
+      "network",
+      fmt::format("{}, {} weights, {} member{}, {} belief", list_text(report.layers, "-"),
+                  report.weights, model.options.ensemble, model.options.ensemble == 1 ? "" : "s",
+                  model.options.belief == Belief::joint ? "joint" : "independent"));
   print_entry("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
   for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
     const std::string of =
@@ -113,6 +115,7 @@ Json fit_json(const Model& model) {
           {"weights", report.weights},
           {"layers", report.layers},
           {"ensemble", model.options.ensemble},
+          {"belief", model.options.belief == Belief::joint ? "joint" : "independent"},
           {"rule", name_of(model.options.rule)},
           {"precision", model.options.single_precision ? "float" : "double"},
           {"epochs", report.epochs},

@@ -40,6 +40,35 @@ std::vector<std::size_t> groups_of(const Architecture& architecture) {
 
 using LowerFactor = Eigen::LLT<Matrix>;
 
+Matrix unpacked(const JointPosterior& posterior) {
+  const Eigen::Index size = index(posterior.mean.size());
+  Matrix lower = Matrix::Zero(size, size);
+  auto next = posterior.factor.begin();
+  for (Eigen::Index i = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) lower(i, j) = *next++;
+  }
+  return lower;
+}
+
+void pack(const Matrix& precision, JointPosterior& posterior) {
+  const LowerFactor factor(precision);
+  require(factor.info() == Eigen::Success, "a joint precision is not positive definite");
+  posterior.factor.clear();
+  const Matrix lower = factor.matrixL();
+  for (Eigen::Index i = 0; i < lower.rows(); ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) posterior.factor.push_back(lower(i, j));
+  }
+}
+
+Matrix precision_of(const JointPosterior& posterior) {
+  const Matrix lower = unpacked(posterior);
+  return lower * lower.transpose();
+}
+
+Vector mean_of(const JointPosterior& posterior) {
+  return Eigen::Map<const Vector>(posterior.mean.data(), index(posterior.mean.size()));
+}
+
 // diag(P) of P = (L L')^-1
 Vector covariance_diagonal(const LowerFactor& factor, Eigen::Index size) {
   Matrix inverse = Matrix::Identity(size, size);
@@ -128,6 +157,19 @@ JointTrainer::JointTrainer(Architecture architecture, RowLikelihood likelihood,
   weights_ = Vector::Zero(index(group_.size()));
 }
 
+JointTrainer::JointTrainer(const JointPosterior& posterior, RowLikelihood likelihood)
+    : JointTrainer(posterior.architecture, likelihood, 1) {
+  weights_ = mean_of(posterior);
+  for (std::size_t k = 0; k < group_.size(); ++k) {
+    precision_[group_[k]] = posterior.prior_precision[k];
+  }
+}
+
+void JointTrainer::stand_on(const JointPosterior& posterior) {
+  standing_mean_ = mean_of(posterior);
+  standing_precision_ = precision_of(posterior);
+}
+
 void JointTrainer::draw_start(std::uint64_t seed, double gain) {
   special::Random random(seed);
   for (std::size_t l = 0; l < architecture_.layers(); ++l) {
@@ -156,8 +198,8 @@ Vector JointTrainer::values(const JointRows& rows) const {
   return result;
 }
 
-JointTrainer::Messages JointTrainer::messages(const JointRows& rows,
-                                              const Vector& variances) const {
+JointTrainer::Messages JointTrainer::messages(const JointRows& rows, const Vector& variances,
+                                              JointLedger* ledger) const {
   const Eigen::Index size = weights_.size();
   Messages sum{Matrix::Zero(size, size), Vector::Zero(size), Vector(index(rows.rows))};
   RowMatrix gradients;
@@ -180,6 +222,13 @@ JointTrainer::Messages JointTrainer::messages(const JointRows& rows,
       slope[index(n)] /= scale;
     }
     sum.gradient.noalias() += gradients.transpose() * slope.head(index(count));
+    if (ledger != nullptr) {
+      // The message's mean counts from 0, the gradient from the weights.
+      const Vector shifts = slope.head(index(count)) + gradients * weights_;
+      ledger->gradients.insert(ledger->gradients.end(), gradients.data(),
+                               gradients.data() + gradients.size());
+      ledger->shifts.insert(ledger->shifts.end(), shifts.begin(), shifts.end());
+    }
     sum.precision.selfadjointView<Eigen::Lower>().rankUpdate(gradients.transpose());
   });
   return sum;
@@ -198,11 +247,24 @@ double JointTrainer::loss(const JointRows& rows, const Vector& variances,
 }
 
 double JointTrainer::prior_loss() const {
-  double sum = 0;
-  for (std::size_t k = 0; k < group_.size(); ++k) {
-    sum += precision_[group_[k]] * weights_[index(k)] * weights_[index(k)];
+  if (standing_mean_.size() > 0) {
+    const Vector away = weights_ - standing_mean_;
+    return away.dot(standing_precision_ * away) / 2;
   }
-  return sum / 2;
+  return weights_.dot(prior().cwiseProduct(weights_)) / 2;
+}
+
+Vector JointTrainer::prior_gradient() const {
+  if (standing_mean_.size() > 0) return standing_precision_ * (standing_mean_ - weights_);
+  return -prior().cwiseProduct(weights_);
+}
+
+void JointTrainer::add_prior(Matrix& precision) const {
+  if (standing_mean_.size() > 0) {
+    precision += standing_precision_;
+  } else {
+    precision.diagonal() += prior();
+  }
 }
 
 // MacKay's fixed point: precision = (well determined weights of the group) / (sum of their squares).
@@ -231,12 +293,12 @@ double JointTrainer::learn_precisions(const Matrix& precision) {
 bool JointTrainer::step(const JointRows& rows, const Vector& variances, const Messages& sum,
                         double& damping, double& gain) {
   const Vector old = weights_;
-  const Vector prior_precision = prior();
   const double base = loss(rows, variances, sum.values) + prior_loss();
-  const Vector gradient = sum.gradient - prior_precision.cwiseProduct(old);
+  const Vector gradient = sum.gradient + prior_gradient();
+  Matrix precision = sum.precision;
+  add_prior(precision);
   for (int attempt = 0; attempt < 8; ++attempt) {
-    Matrix damped = sum.precision;
-    damped.diagonal() += prior_precision;
+    Matrix damped = precision;
     damped.diagonal() *= 1 + damping;
     const LowerFactor factor(damped);
     if (factor.info() == Eigen::Success) {
@@ -255,22 +317,23 @@ bool JointTrainer::step(const JointRows& rows, const Vector& variances, const Me
   return false;
 }
 
-JointTrainer::Result JointTrainer::run(const JointRows& rows, Vector& variances, double* noise,
+JointTrainer::Result JointTrainer::fit(const JointRows& rows, Vector& variances, double* noise,
                                        const JointSettings& settings) {
   Result result;
   double damping = settings.damping;
-  Messages sum = messages(rows, variances);
+  Messages sum = messages(rows, variances, nullptr);
   std::size_t settled = 0;
   const auto count = static_cast<double>(rows.rows);
+  const bool learn = standing_mean_.size() == 0;
   for (std::size_t epoch = 0; epoch < settings.epochs; ++epoch) {
     result.epochs = epoch + 1;
-    if (settings.go_on && !settings.go_on()) {
+    if (settings.go_on && !settings.go_on(epoch + 1)) {
       result.stopped = Stopped::interrupted;
       break;
     }
-    if (epoch >= settings.evidence_from && epoch % settings.evidence_every == 0) {
+    if (learn && epoch >= settings.evidence_from && epoch % settings.evidence_every == 0) {
       Matrix precision = sum.precision;
-      precision.diagonal() += prior();
+      add_prior(precision);
       const double determined = learn_precisions(precision);
       if (noise != nullptr) {
         double squares = 0;
@@ -286,10 +349,10 @@ JointTrainer::Result JointTrainer::run(const JointRows& rows, Vector& variances,
       }
     }
     double gain = 0;
-    if (step(rows, variances, sum, damping, gain)) sum = messages(rows, variances);
+    if (step(rows, variances, sum, damping, gain)) sum = messages(rows, variances, nullptr);
     if (epoch < settings.evidence_from + 6) continue;
     settled = gain < settings.tolerance * count ? settled + 1 : 0;
-    if (settled >= 3) {
+    if (settled >= settings.patience) {
       result.stopped = Stopped::tolerance;
       break;
     }
@@ -297,32 +360,16 @@ JointTrainer::Result JointTrainer::run(const JointRows& rows, Vector& variances,
   return result;
 }
 
-JointTrainer::Result JointTrainer::fit(const JointRows& rows, double& noise_variance,
-                                       const JointSettings& settings) {
-  Vector variances = Vector::Constant(index(rows.rows), noise_variance);
-  return run(rows, variances, &noise_variance, settings);
-}
-
-JointTrainer::Result JointTrainer::fit(const JointRows& rows, const Vector& variances,
-                                       const JointSettings& settings) {
-  Vector copy = variances;
-  return run(rows, copy, nullptr, settings);
-}
-
-JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& variances) const {
-  const Messages sum = messages(rows, variances);
+JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& variances,
+                                       JointLedger* ledger) const {
+  Matrix precision = messages(rows, variances, ledger).precision;
+  add_prior(precision);
   const Vector prior_precision = prior();
-  Matrix precision = sum.precision;
-  precision.diagonal() += prior_precision;
-  const LowerFactor factor(precision);
   JointPosterior result{architecture_,
                         {weights_.begin(), weights_.end()},
                         {prior_precision.begin(), prior_precision.end()},
                         {}};
-  const Matrix lower = factor.matrixL();
-  for (Eigen::Index i = 0; i < lower.rows(); ++i) {
-    for (Eigen::Index j = 0; j <= i; ++j) result.factor.push_back(lower(i, j));
-  }
+  pack(precision, result);
   return result;
 }
 
@@ -330,13 +377,8 @@ JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& vari
 
 JointPrediction predict(const JointPosterior& posterior, std::span<const double> inputs,
                         std::size_t rows) {
-  const auto size = static_cast<Eigen::Index>(posterior.mean.size());
-  detail::Matrix lower = detail::Matrix::Zero(size, size);
-  auto next = posterior.factor.begin();
-  for (Eigen::Index i = 0; i < size; ++i) {
-    for (Eigen::Index j = 0; j <= i; ++j) lower(i, j) = *next++;
-  }
-  const detail::Vector weights = Eigen::Map<const detail::Vector>(posterior.mean.data(), size);
+  const detail::Matrix lower = detail::unpacked(posterior);
+  const detail::Vector weights = detail::mean_of(posterior);
   JointPrediction result{std::vector<double>(rows), std::vector<double>(rows)};
   detail::RowMatrix gradients;
   detail::each_block(rows, [&](std::size_t first, std::size_t count) {
@@ -349,6 +391,29 @@ JointPrediction predict(const JointPosterior& posterior, std::span<const double>
     }
   });
   return result;
+}
+
+std::vector<double> marginal_variances(const JointPosterior& posterior) {
+  const detail::Matrix lower = detail::unpacked(posterior);
+  detail::Matrix inverse = detail::Matrix::Identity(lower.rows(), lower.cols());
+  lower.triangularView<Eigen::Lower>().solveInPlace(inverse);
+  const detail::Vector variances = inverse.colwise().squaredNorm();
+  return {variances.begin(), variances.end()};
+}
+
+void forget(JointPosterior& posterior, const JointLedger& ledger,
+            std::span<const std::size_t> rows) {
+  detail::Matrix precision = detail::precision_of(posterior);
+  detail::Vector shift = precision * detail::mean_of(posterior);
+  for (const std::size_t row : rows) {
+    const Eigen::Map<const detail::Vector> gradient(
+        ledger.gradients.data() + row * posterior.mean.size(), shift.size());
+    precision.noalias() -= gradient * gradient.transpose();
+    shift -= ledger.shifts[row] * gradient;
+  }
+  detail::pack(precision, posterior);
+  const detail::Vector mean = precision.llt().solve(shift);
+  posterior.mean.assign(mean.begin(), mean.end());
 }
 
 }  // namespace dma

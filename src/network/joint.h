@@ -30,8 +30,9 @@ struct JointSettings {
   double damping = 1;             // at the start; a step that succeeds divides it by five
   std::size_t evidence_from = 4;  // epoch from which prior precisions (and noise) are learnt
   std::size_t evidence_every = 3;
-  double tolerance = 1e-5;  // gain in log density per row below which an epoch has settled
-  std::function<bool()> go_on = {};
+  double tolerance = 1e-5;   // gain in log density per row below which an epoch has settled
+  std::size_t patience = 3;  // settled epochs in a row that end the fit
+  std::function<bool(std::size_t epoch)> go_on = {};
 };
 
 // Weights, one prior precision per group of weights, and the noise, all learnt from the rows: the
@@ -39,33 +40,39 @@ struct JointSettings {
 class JointTrainer {
  public:
   JointTrainer(Architecture architecture, RowLikelihood likelihood, double prior_precision);
+  // Goes on from an earlier fit; its rows are to be given again.
+  JointTrainer(const JointPosterior& posterior, RowLikelihood likelihood);
 
   // Weights of the first step: N(0, gain^2 / inputs) and for the last layer N(0, 0.01 / inputs).
   void draw_start(std::uint64_t seed, double gain);
   void set_output_bias(double value);
+  // From now on the posterior stands in for the prior and for the rows it was learnt from; precisions and
+  // noise are no longer learnt.
+  void stand_on(const JointPosterior& posterior);
 
   struct Result {
     std::size_t epochs = 0;
     Stopped stopped = Stopped::max_epochs;
   };
-  // One noise variance for all rows, learnt, starting from the one given.
-  Result fit(const JointRows& rows, double& noise_variance, const JointSettings& settings);
-  // Given variances, one per row (RowLikelihood::log_variance: not used).
-  Result fit(const JointRows& rows, const Vector& variances, const JointSettings& settings);
+  // `variances`: of the noise, one per row (RowLikelihood::log_variance: not used). If `noise` is given,
+  // all are equal to it and it is learnt.
+  Result fit(const JointRows& rows, Vector& variances, double* noise,
+             const JointSettings& settings);
 
-  // Linearised at the weights as they are.
-  JointPosterior posterior(const JointRows& rows, const Vector& variances) const;
+  // Linearised at the weights as they are; the rows' messages go into the ledger, if one is given.
+  JointPosterior posterior(const JointRows& rows, const Vector& variances,
+                           JointLedger* ledger) const;
   Vector values(const JointRows& rows) const;
 
  private:
   struct Messages;
 
-  Messages messages(const JointRows& rows, const Vector& variances) const;
+  Messages messages(const JointRows& rows, const Vector& variances, JointLedger* ledger) const;
   double loss(const JointRows& rows, const Vector& variances, const Vector& values) const;
   double prior_loss() const;
+  Vector prior_gradient() const;
+  void add_prior(Matrix& precision) const;
   double learn_precisions(const Matrix& precision);
-  Result run(const JointRows& rows, Vector& variances, double* noise,
-             const JointSettings& settings);
   bool step(const JointRows& rows, const Vector& variances, const Messages& sum, double& damping,
             double& gain);
   Vector prior() const;
@@ -75,6 +82,8 @@ class JointTrainer {
   Vector weights_;
   std::vector<std::size_t> group_;  // of each weight
   std::vector<double> precision_;   // of each group
+  Vector standing_mean_;            // empty: the prior is around 0
+  Matrix standing_precision_;
 };
 
 // f(x; weights) of rows [first, first + count), and, if asked for, its gradients as rows.

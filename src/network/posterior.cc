@@ -59,6 +59,28 @@ Prediction empty_prediction(std::size_t size) {
 
 }  // namespace
 
+Prediction mix(std::span<const Prediction> parts) {
+  Prediction mixture = empty_prediction(parts.front().mean.size());
+  const auto count = static_cast<double>(parts.size());
+  for (const Prediction& part : parts) {
+    if (part.mean.size() != mixture.mean.size()) {
+      throw NetworkError("the members of a mixture must have the same outputs");
+    }
+  }
+  for (std::size_t n = 0; n < mixture.mean.size(); ++n) {
+    for (const Prediction& part : parts) {
+      mixture.mean[n] += part.mean[n] / count;
+      mixture.epistemic_variance[n] += part.epistemic_variance[n] / count;
+      mixture.noise_variance[n] += part.noise_variance[n] / count;
+    }
+    for (const Prediction& part : parts) {
+      const double apart = part.mean[n] - mixture.mean[n];
+      mixture.epistemic_variance[n] += apart * apart / count;
+    }
+  }
+  return mixture;
+}
+
 template <std::floating_point T>
 Prediction predict(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t rows,
                    std::size_t threads) {
@@ -78,27 +100,9 @@ template <std::floating_point T>
 Prediction predict(std::span<const Posterior<T>> members, std::span<const double> inputs,
                    std::size_t rows, std::size_t threads) {
   if (members.empty()) throw NetworkError("a mixture needs at least one member");
-  Prediction mixture = empty_prediction(rows * members.front().architecture.outputs());
   std::vector<Prediction> parts;
-  for (const auto& member : members) {
-    parts.push_back(predict(member, inputs, rows, threads));
-    if (parts.back().mean.size() != mixture.mean.size()) {
-      throw NetworkError("the members of a mixture must have the same outputs");
-    }
-  }
-  const auto count = static_cast<double>(members.size());
-  for (std::size_t n = 0; n < mixture.mean.size(); ++n) {
-    for (const Prediction& part : parts) {
-      mixture.mean[n] += part.mean[n] / count;
-      mixture.epistemic_variance[n] += part.epistemic_variance[n] / count;
-      mixture.noise_variance[n] += part.noise_variance[n] / count;
-    }
-    for (const Prediction& part : parts) {
-      const double apart = part.mean[n] - mixture.mean[n];
-      mixture.epistemic_variance[n] += apart * apart / count;
-    }
-  }
-  return mixture;
+  for (const auto& member : members) parts.push_back(predict(member, inputs, rows, threads));
+  return mix(parts);
 }
 
 template <std::floating_point T>

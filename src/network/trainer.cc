@@ -146,6 +146,7 @@ class Trainer<T>::State {
     result.cavity_nll.reserve(options_.max_epochs);
     for (auto& misses : misses_) misses.reserve(rows());
     const double unknown = std::numeric_limits<double>::quiet_NaN();
+    cavity_predictions_ = {};
     cavity_predictions_.mean.assign(rows() * outputs(), unknown);
     cavity_predictions_.variance.assign(rows() * outputs(), unknown);
     const bool all_here =
@@ -181,6 +182,9 @@ class Trainer<T>::State {
     }
     result.noise_variance = posterior_.noise_variance;
     result.cavity = score_cavity();
+    for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
+      cavity_predictions_.noise.push_back(posterior_.noise_variance[n % outputs()]);
+    }
     result.cavity_predictions = std::move(cavity_predictions_);
     result.certificate = certify();
     return result;

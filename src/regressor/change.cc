@@ -9,6 +9,7 @@
 
 #include "network/require.h"
 #include "regressor/fit.h"
+#include "regressor/joint_members.h"
 
 namespace dma {
 namespace {
@@ -161,17 +162,27 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
   report.batches_removed = plan.change.remove;
   report.batches_added = batches_of(appended, batch_size);
   report.batches_swept = plan.change.attach.size() + report.batches_added;
-  std::visit(
-      [&](const auto& members) {
-        auto changed = detail::change_members(members, model.options, batch_size, plan.change,
-                                              options.progress);
-        next.members = std::move(changed.members);
-        if (report.batches_swept == 0) return;
-        report.epochs = detail::most_epochs(changed.results);
-        report.stopped = detail::why_stopped(changed.results);
-        if (options.data != nullptr) detail::report_fit(changed.results, plan.remaining, next);
-      },
-      model.members);
+  std::vector<FitResult> results;
+  const auto change_members = [&](const auto& members) {
+    auto changed =
+        detail::change_members(members, model.options, batch_size, plan.change, options.progress);
+    next.members = std::move(changed.members);
+    results = std::move(changed.results);
+  };
+  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
+    auto changed = detail::change_joint(*joint, model.options, plan.change, options.progress);
+    next.members = std::move(changed.members);
+    results = std::move(changed.results);
+  } else if (model.options.single_precision) {
+    change_members(std::get<1>(model.members));
+  } else {
+    change_members(std::get<0>(model.members));
+  }
+  if (report.batches_swept > 0) {
+    report.epochs = detail::most_epochs(results);
+    report.stopped = detail::why_stopped(results);
+    if (options.data != nullptr) detail::report_fit(results, plan.remaining, next);
+  }
   next.report.rows = model.report.rows - known_rows(model) + next.row_hashes.size();
   next.report.batches = next.batch_rows.size();
   return next;

@@ -5,26 +5,47 @@
 
 #include <dma/special/random.h>
 
+#include "network/require.h"
+#include "regressor/joint_members.h"
+
 namespace dma::detail {
 namespace {
 
 constexpr std::size_t ledger_budget = 256 << 20;  // bytes, all members together
 constexpr std::size_t default_units = 50;
+constexpr std::size_t few_units = 20;  // of a joint network, for fewer rows than
+constexpr std::size_t many_rows = 3000;
+constexpr std::size_t most_joint_weights = 1500;
 constexpr double first_noise_variance = 0.1;  // of a standardised target; where learning starts
 
-Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options) {
+// One network per target if the belief is joint, otherwise one for all.
+Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint,
+                             std::size_t rows) {
   Architecture architecture;
   architecture.widths = {encoder.width()};
-  if (options.hidden.empty()) {
-    architecture.widths.push_back(default_units);
-  } else {
-    architecture.widths.insert(architecture.widths.end(), options.hidden.begin(),
-                               options.hidden.end());
-  }
-  architecture.widths.push_back(encoder.targets.size());
+  std::vector<std::size_t> hidden = options.hidden;
+  if (hidden.empty()) hidden = {!joint || rows >= many_rows ? default_units : few_units};
+  architecture.widths.insert(architecture.widths.end(), hidden.begin(), hidden.end());
+  architecture.widths.push_back(joint ? 1 : encoder.targets.size());
   architecture.slopes = {options.slope};
   architecture.bias = {true};
   return architecture;
+}
+
+bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows) {
+  const std::size_t weights = architecture_of(encoder, options, true, rows).weight_count();
+  switch (options.belief) {
+    case Belief::independent:
+      return false;
+    case Belief::joint:
+      require(options.rule == Rule::linear, "the rule direct needs the belief independent");
+      require(!options.single_precision, "single precision needs the belief independent");
+      return true;
+    case Belief::automatic:
+      return weights <= most_joint_weights && options.rule == Rule::linear &&
+             options.ledger == LedgerMode::full && !options.single_precision;
+  }
+  return false;
 }
 
 std::size_t batch_size_of(const RegressorOptions& options, std::size_t rows, std::size_t weights) {
@@ -50,12 +71,16 @@ std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder&
 
 std::vector<Predicted> predict_rows(const Model& model, std::span<const double> inputs,
                                     std::size_t rows, std::size_t threads) {
-  return std::visit(
-      [&]<class T>(const Members<T>& members) {
-        const std::span<const Posterior<T>> posteriors(members.posteriors);
-        return in_own_units(predict(posteriors, inputs, rows, threads), model.encoder);
-      },
-      model.members);
+  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
+    return in_own_units(predict(*joint, model.encoder.targets.size(), inputs, rows, threads),
+                        model.encoder);
+  }
+  const auto predict_members = [&]<class T>(const Members<T>& members) {
+    const std::span<const Posterior<T>> posteriors(members.posteriors);
+    return in_own_units(dma::predict(posteriors, inputs, rows, threads), model.encoder);
+  };
+  if (model.options.single_precision) return predict_members(std::get<1>(model.members));
+  return predict_members(std::get<0>(model.members));
 }
 
 Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
@@ -122,23 +147,23 @@ namespace {
 
 // The members' cavity predictions, mixed as predict() mixes.
 std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, const Encoder& encoder) {
-  const std::size_t size = results.front().cavity_predictions.mean.size();
-  const std::size_t outputs = encoder.targets.size();
-  const auto count = static_cast<double>(results.size());
-  Prediction mixture{std::vector<double>(size), std::vector<double>(size),
-                     std::vector<double>(size)};
-  for (std::size_t n = 0; n < size; ++n) {
-    for (const FitResult& result : results) {
-      mixture.mean[n] += result.cavity_predictions.mean[n] / count;
-      mixture.epistemic_variance[n] += result.cavity_predictions.variance[n] / count;
-      mixture.noise_variance[n] += result.noise_variance[n % outputs] / count;
-    }
-    for (const FitResult& result : results) {
-      const double apart = result.cavity_predictions.mean[n] - mixture.mean[n];
-      mixture.epistemic_variance[n] += apart * apart / count;
-    }
+  std::vector<Prediction> parts;
+  for (const FitResult& result : results) {
+    const CavityPredictions& cavity = result.cavity_predictions;
+    parts.push_back({cavity.mean, cavity.variance, cavity.noise});
   }
-  return in_own_units(mixture, encoder);
+  return in_own_units(mix(parts), encoder);
+}
+
+// Root of the mean variance over rows.
+double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
+                  std::size_t targets) {
+  double sum = 0;
+  double count = 0;
+  for (std::size_t n = target; n < predicted.size(); n += targets, ++count) {
+    sum += predicted[n].noise_std * predicted[n].noise_std;
+  }
+  return std::sqrt(sum / count);
 }
 
 }  // namespace
@@ -156,19 +181,28 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
   report.noise_std.clear();
   for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
     report.cavity.push_back(score_target(cavity, rows.targets, encoder, k));
-    report.noise_std.push_back(cavity[k].noise_std);
+    report.noise_std.push_back(mean_noise(cavity, k, encoder.targets.size()));
   }
 }
 
 Model fit_rows(Encoder encoder, const RegressorOptions& options, const OrderedRows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress) {
   Model model{options, std::move(encoder), {}, std::move(hashes), {}, {}};
-  const Architecture architecture = architecture_of(model.encoder, options);
+  const bool joint = wants_joint(model.encoder, options, rows.rows);
+  const Architecture architecture = architecture_of(model.encoder, options, joint, rows.rows);
+  model.options.belief = joint ? Belief::joint : Belief::independent;
   FitReport& report = model.report;
   report.rows = rows.rows;
   report.weights = architecture.weight_count();
   report.layers = architecture.widths;
-  report.batch_size = batch_size_of(options, rows.rows, report.weights);
+  if (joint) {
+    report.batch_size = options.batch_size > 0 ? std::min(options.batch_size, rows.rows) : 1;
+    if (joint_ledger_bytes(architecture, rows.rows, options) > ledger_budget) {
+      model.options.ledger = LedgerMode::none;
+    }
+  } else {
+    report.batch_size = batch_size_of(options, rows.rows, report.weights);
+  }
   for (std::size_t first = 0; first < rows.rows; first += report.batch_size) {
     model.batch_rows.push_back(std::min(report.batch_size, rows.rows - first));
   }
@@ -177,6 +211,13 @@ Model fit_rows(Encoder encoder, const RegressorOptions& options, const OrderedRo
   for (std::size_t k = 0; options.noise && k < noise.size(); ++k) {
     const double scaled = *options.noise / model.encoder.targets[k].deviation;
     noise[k] = scaled * scaled;
+  }
+  if (joint) {
+    auto fitted = fit_joint(architecture, options, noise, rows,
+                            model.options.ledger == LedgerMode::full, progress);
+    model.members = std::move(fitted.members);
+    report_fit(fitted.results, rows, model);
+    return model;
   }
   const auto fit = [&]<class T>(T) {
     auto fitted = fit_members<T>(architecture, options, report.batch_size, noise, rows, progress);

@@ -4,11 +4,10 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 #include <random>
 
 #include "network/concurrency.h"
+#include "regressor/shared_progress.h"
 
 namespace dma::detail {
 namespace {
@@ -17,30 +16,6 @@ namespace {
 // which finds a good region, then from the full belief, which fits better (docs/network.md).
 constexpr double prior_variance_times_fan_in = 3;
 constexpr std::size_t first_belief_epoch = 21;
-
-// One caller at a time; once it has said no, it is not asked again.
-class SharedProgress {
- public:
-  SharedProgress(const OnProgress& call, std::size_t members, std::size_t epochs)
-      : call_(call), members_(members), epochs_(epochs) {}
-
-  std::function<bool(const Progress&)> of(std::size_t member) {
-    return [this, member](const Progress& now) {
-      if (!call_) return true;
-      const std::lock_guard lock(mutex_);
-      if (go_on_) {
-        go_on_ = call_({member, members_, now.epoch, epochs_, now.batch, now.batches});
-      }
-      return go_on_;
-    };
-  }
-
- private:
-  const OnProgress& call_;
-  std::size_t members_, epochs_;
-  std::mutex mutex_;
-  bool go_on_ = true;
-};
 
 TrainingOptions training_options(const RegressorOptions& options, std::size_t batch_size) {
   TrainingOptions training;

@@ -22,6 +22,9 @@ NLOHMANN_JSON_SERIALIZE_ENUM(SlashDates, {{SlashDates::none, "none"},
                                           {SlashDates::month_first, "month_first"},
                                           {SlashDates::day_first, "day_first"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Rule, {{Rule::direct, "direct"}, {Rule::linear, "linear"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Belief, {{Belief::automatic, "automatic"},
+                                      {Belief::joint, "joint"},
+                                      {Belief::independent, "independent"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(LedgerMode, {{LedgerMode::full, "full"},
                                           {LedgerMode::average, "average"},
                                           {LedgerMode::none, "none"}})
@@ -49,6 +52,10 @@ namespace {
 using detail::SafetensorsFile;
 using detail::Tensor;
 
+void require(const SafetensorsFile& file, bool condition, const char* reason) {
+  if (!condition) file.fail(reason);
+}
+
 Json to_json(const RegressorOptions& options) {
   return {{"target", std::vector<std::string>(options.target)},
           {"features", std::vector<std::string>(options.features)},
@@ -56,8 +63,10 @@ Json to_json(const RegressorOptions& options) {
           {"categorical", std::vector<std::string>(options.categorical)},
           {"hidden", options.hidden},
           {"slope", options.slope},
+          {"belief", options.belief},
           {"rule", options.rule},
           {"noise", options.noise ? Json(*options.noise) : Json()},
+          {"constant_noise", options.constant_noise},
           {"epochs", options.epochs},
           {"tolerance", options.tolerance},
           {"patience", options.patience},
@@ -76,8 +85,10 @@ RegressorOptions options_from(const Json& json) {
   options.categorical = json.at("categorical").get<std::vector<std::string>>();
   json.at("hidden").get_to(options.hidden);
   json.at("slope").get_to(options.slope);
+  json.at("belief").get_to(options.belief);
   json.at("rule").get_to(options.rule);
   if (!json.at("noise").is_null()) options.noise = json.at("noise").get<double>();
+  json.at("constant_noise").get_to(options.constant_noise);
   json.at("epochs").get_to(options.epochs);
   json.at("tolerance").get_to(options.tolerance);
   json.at("patience").get_to(options.patience);
@@ -141,6 +152,92 @@ void add_tensors(const Members<T>& members, std::vector<Tensor>& tensors) {
   }
 }
 
+void add_tensors(const JointPosterior& posterior, const JointLedger& ledger,
+                 const std::string& name, std::vector<Tensor>& tensors) {
+  tensors.push_back(tensor(name + "mean", posterior.mean));
+  tensors.push_back(tensor(name + "prior_precision", posterior.prior_precision));
+  tensors.push_back(tensor(name + "factor", posterior.factor));
+  if (ledger.shifts.empty()) return;
+  tensors.push_back(tensor(name + "ledger.gradients", ledger.gradients));
+  tensors.push_back(tensor(name + "ledger.shifts", ledger.shifts));
+}
+
+void add_tensors(const JointMembers& joint, std::vector<Tensor>& tensors) {
+  for (std::size_t m = 0; m < joint.members.size(); ++m) {
+    const JointMember& member = joint.members[m];
+    add_tensors(member.function, member.ledger, member_name(m) + "function.", tensors);
+    if (member.log_noise) {
+      add_tensors(*member.log_noise, member.noise_ledger, member_name(m) + "log_noise.", tensors);
+    }
+  }
+}
+
+// What a joint member has beside its arrays.
+Json joint_json(const JointMembers& joint) {
+  Json members = Json::array();
+  for (const JointMember& member : joint.members) {
+    members.push_back(
+        {{"noise_variance", member.noise_variance},
+         {"value_mean", member.value_mean},
+         {"value_deviation", member.value_deviation},
+         {"log_noise", member.log_noise ? to_json(member.log_noise->architecture) : Json()}});
+  }
+  return members;
+}
+
+JointPosterior read_joint(const SafetensorsFile& file, const std::string& name,
+                          const Architecture& architecture) {
+  const std::size_t weights = architecture.weight_count();
+  JointPosterior posterior{architecture, file.read<double>(name + "mean", {weights}),
+                           file.read<double>(name + "prior_precision", {weights}),
+                           file.read<double>(name + "factor", {weights * (weights + 1) / 2})};
+  const auto finite = [](double value) { return std::isfinite(value); };
+  require(file,
+          std::all_of(posterior.mean.begin(), posterior.mean.end(), finite) &&
+              std::all_of(posterior.factor.begin(), posterior.factor.end(), finite),
+          "a joint posterior is not finite");
+  for (std::size_t i = 0; i < weights; ++i) {
+    require(file, posterior.factor[i * (i + 3) / 2] > 0,
+            "a joint posterior is not a proper Gaussian");
+  }
+  return posterior;
+}
+
+JointLedger read_joint_ledger(const SafetensorsFile& file, const std::string& name,
+                              std::size_t rows, std::size_t weights) {
+  if (!file.has(name + "ledger.shifts")) return {};
+  return {file.read<double>(name + "ledger.gradients", {rows * weights}),
+          file.read<double>(name + "ledger.shifts", {rows})};
+}
+
+JointMembers read_joint_members(const SafetensorsFile& file, const Architecture& architecture,
+                                const Json& members, std::size_t rows) {
+  JointMembers joint;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const Json& json = members[m];
+    JointMember member;
+    const std::string function = member_name(m) + "function.";
+    member.function = read_joint(file, function, architecture);
+    member.ledger = read_joint_ledger(file, function, rows, architecture.weight_count());
+    json.at("noise_variance").get_to(member.noise_variance);
+    json.at("value_mean").get_to(member.value_mean);
+    json.at("value_deviation").get_to(member.value_deviation);
+    require(file, member.noise_variance > 0 && member.value_deviation > 0,
+            "the noise variance is not one");
+    if (!json.at("log_noise").is_null()) {
+      const std::string noise = member_name(m) + "log_noise.";
+      const Architecture own = architecture_from(json.at("log_noise"));
+      own.validate(Rule::linear);
+      require(file, own.inputs() == architecture.inputs() + 1 && own.outputs() == 1,
+              "a noise network does not fit its function");
+      member.log_noise = read_joint(file, noise, own);
+      member.noise_ledger = read_joint_ledger(file, noise, rows, own.weight_count());
+    }
+    joint.members.push_back(std::move(member));
+  }
+  return joint;
+}
+
 template <class T>
 Ledger<T> read_ledger(const SafetensorsFile& file, const std::string& name, std::size_t batches,
                       std::size_t weights) {
@@ -152,10 +249,6 @@ Ledger<T> read_ledger(const SafetensorsFile& file, const std::string& name, std:
          file.read_part<T>(name + "ledger.rho", shape, b * weights, weights)});
   }
   return ledger;
-}
-
-void require(const SafetensorsFile& file, bool condition, const char* reason) {
-  if (!condition) file.fail(reason);
 }
 
 // The checksum has vouched for the bytes; this is for a file that another program made.
@@ -217,9 +310,11 @@ Model model_from(const SafetensorsFile& file) {
   json.at("report").get_to(model.report);
   const Architecture architecture = architecture_from(json.at("architecture"));
   architecture.validate(model.options.rule);
+  const bool joint = model.options.belief == Belief::joint;
+  const std::size_t targets = model.encoder.targets.size();
   require(file,
           architecture.inputs() == model.encoder.width() &&
-              architecture.outputs() == model.encoder.targets.size(),
+              architecture.outputs() == (joint ? 1 : targets),
           "its encoder and its network do not fit together");
   require(file, model.options.ensemble > 0, "has no members");
   model.batch_rows = read_sizes(file, "batch_rows");
@@ -228,7 +323,12 @@ Model model_from(const SafetensorsFile& file) {
       std::accumulate(model.batch_rows.begin(), model.batch_rows.end(), std::size_t{0});
   require(file, rows == model.row_hashes.size(), "its batches and its rows do not fit together");
   const std::size_t batches = model.batch_rows.size();
-  if (model.options.single_precision) {
+  if (joint) {
+    const Json& members = json.at("members");
+    require(file, members.size() == model.options.ensemble * targets,
+            "has another number of members than it says");
+    model.members = read_joint_members(file, architecture, members, rows);
+  } else if (model.options.single_precision) {
     model.members = read_members<float>(file, architecture, model.options, batches);
   } else {
     model.members = read_members<double>(file, architecture, model.options, batches);
@@ -238,20 +338,27 @@ Model model_from(const SafetensorsFile& file) {
 
 }  // namespace
 
+const Architecture& architecture_of(const Model& model) {
+  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
+    return joint->members.front().function.architecture;
+  }
+  if (const auto* single = std::get_if<1>(&model.members)) {
+    return single->posteriors.front().architecture;
+  }
+  return std::get<0>(model.members).posteriors.front().architecture;
+}
+
 void write_model(const Model& model, const std::filesystem::path& path) {
   const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());
   std::vector<Tensor> tensors{tensor("batch_rows", batch_rows),
                               tensor("row_hashes", model.row_hashes)};
   std::visit([&](const auto& members) { add_tensors(members, tensors); }, model.members);
-  const Architecture& architecture = std::visit(
-      [](const auto& members) -> const Architecture& {
-        return members.posteriors.front().architecture;
-      },
-      model.members);
-  const Json json{{"options", to_json(model.options)},
-                  {"encoder", model.encoder},
-                  {"architecture", to_json(architecture)},
-                  {"report", model.report}};
+  const auto* joint = std::get_if<JointMembers>(&model.members);
+  Json json{{"options", to_json(model.options)},
+            {"encoder", model.encoder},
+            {"architecture", to_json(architecture_of(model))},
+            {"report", model.report}};
+  if (joint != nullptr) json["members"] = joint_json(*joint);
   try {
     detail::write_safetensors(path,
                               {{"format", "dma-model"},

@@ -73,6 +73,13 @@ void forget_ledger(Members<T>& members) {
   }
 }
 
+void forget_ledger(JointMembers& members) {
+  for (JointMember& member : members.members) {
+    member.ledger = {};
+    member.noise_ledger = {};
+  }
+}
+
 }  // namespace
 
 double Predicted::stddev() const { return std::hypot(epistemic_std, noise_std); }

@@ -67,6 +67,7 @@ class SafetensorsFile {
   template <class T>
   std::vector<T> read_part(const std::string& name, const std::vector<std::size_t>& shape,
                            std::size_t first, std::size_t count) const;
+  bool has(const std::string& name) const { return entries_.count(name) > 0; }
   const std::vector<std::size_t>& shape(const std::string& name) const;
   [[noreturn]] void fail(const std::string& reason) const;
 

@@ -9,19 +9,19 @@
 namespace {
 
 using dma::test::Outcome;
-using dma::test::quoted;
 using dma::test::run;
 using dma::test::Scratch;
+using dma::test::shell_word;
 using nlohmann::json;
 
 std::string example(const std::string& name) {
-  return quoted(std::string(DMA_SOURCE_DIR) + "/examples/" + name);
+  return shell_word(std::string(DMA_SOURCE_DIR) + "/examples/" + name);
 }
 
 Outcome infer_text(const std::string& text, const std::string& arguments = "--json") {
   const Scratch scratch;
   std::ofstream(scratch.path("graph.json")) << text;
-  return run("infer " + quoted(scratch.path("graph.json")) + " " + arguments);
+  return run("infer " + shell_word(scratch.path("graph.json")) + " " + arguments);
 }
 
 // The run must fail with status 1, print nothing on stdout, and name the file and the place.
@@ -63,7 +63,7 @@ TEST(Infer, EveryExampleGivesOneJsonObject) {
        std::filesystem::directory_iterator(std::string(DMA_SOURCE_DIR) + "/examples")) {
     if (entry.path().extension() != ".json") continue;
     SCOPED_TRACE(entry.path());
-    const auto outcome = run("infer " + quoted(entry.path().string()) + " --json");
+    const auto outcome = run("infer " + shell_word(entry.path().string()) + " --json");
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.err, "");
     const json result = json::parse(outcome.out);  // one value and nothing after it
@@ -133,7 +133,7 @@ TEST(Infer, MissingFile) {
 }
 
 TEST(Infer, FolderInPlaceOfAFile) {
-  const auto outcome = run("infer " + quoted(DMA_SOURCE_DIR));
+  const auto outcome = run("infer " + shell_word(DMA_SOURCE_DIR));
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.err.find("cannot be opened"), std::string::npos) << outcome.err;
 }

@@ -42,11 +42,25 @@ struct JointPosterior {
   std::vector<double> factor;           // L, precision = L L': lower triangle, row by row
 };
 
+// What each row told the weights: precision g g', precision times mean g t, with g a row of gradients and
+// t its shift. The posterior is the prior times all of them.
+struct JointLedger {
+  std::vector<double> gradients;  // rows x weights
+  std::vector<double> shifts;     // rows
+};
+
 // Of the function, without noise.
 struct JointPrediction {
   std::vector<double> mean, variance;
 };
 JointPrediction predict(const JointPosterior& posterior, std::span<const double> inputs,
                         std::size_t rows);
+
+// Of every weight on its own.
+std::vector<double> marginal_variances(const JointPosterior& posterior);
+
+// Divides these rows' messages out of the posterior. The ledger is left as it is.
+void forget(JointPosterior& posterior, const JointLedger& ledger,
+            std::span<const std::size_t> rows);
 
 }  // namespace dma

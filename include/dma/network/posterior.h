@@ -37,6 +37,9 @@ template <std::floating_point T>
 Prediction predict(std::span<const Posterior<T>> members, std::span<const double> inputs,
                    std::size_t rows, std::size_t threads = 1);
 
+// Equal parts, by the mean and variance of their mixture: the spread between parts counts as epistemic.
+Prediction mix(std::span<const Prediction> parts);
+
 // The network as a plain function: values holds one row of inputs and becomes the outputs.
 void evaluate(const Architecture& architecture, std::span<const double> weights,
               std::vector<double>& values);

@@ -76,9 +76,9 @@ std::string_view name_of(Stopped stopped);
 
 // Each example predicted while its batch was out of the belief, before its own update: what a held-out
 // set would say, without one and at no extra sweep. Rows x outputs, in the order of append(); NaN where a
-// batch was not visited or its rows are not here. The variance is the function's, without noise.
+// batch was not visited or its rows are not here. The variance is the function's, the noise beside it.
 struct CavityPredictions {
-  std::vector<double> mean, variance;
+  std::vector<double> mean, variance, noise;
 };
 
 struct FitResult {

@@ -11,6 +11,7 @@
 
 #include <dma/data/encoder.h>
 #include <dma/metrics/metrics.h>
+#include <dma/network/joint.h>
 #include <dma/network/ledger.h>
 #include <dma/network/posterior.h>
 #include <dma/network/trainer.h>
@@ -26,6 +27,12 @@ struct Names : std::vector<std::string> {
   Names(std::vector<std::string> names) : std::vector<std::string>(std::move(names)) {}  // NOLINT
 };
 
+// joint         all weights of a network are one Gaussian variable (network/joint.h): fits far better, costs
+//               weights^2 memory per member and weights^2 time per row
+// independent   every weight on its own (network/trainer.h): Algorithm 1 of the paper, any size
+// automatic     joint, unless the network is large or an option asks for what only the other has
+enum class Belief { automatic, joint, independent };
+
 struct RegressorOptions {
   Names target = {};    // at least one
   Names features = {};  // empty: every other column
@@ -34,8 +41,10 @@ struct RegressorOptions {
 
   std::vector<std::size_t> hidden = {};  // units per hidden layer; empty: chosen
   double slope = 0.1;                    // of the leaky ReLU
-  Rule rule = Rule::linear;
+  Belief belief = Belief::automatic;
+  Rule rule = Rule::linear;          // direct: independent only
   std::optional<double> noise = {};  // standard deviation in the target's unit; otherwise learnt
+  bool constant_noise = false;  // learnt as one number; otherwise (joint) it depends on the inputs
   std::size_t epochs = 60;
   double tolerance = 1e-4;     // see TrainingOptions
   std::size_t patience = 0;    // see TrainingOptions
@@ -57,15 +66,31 @@ struct FitReport {
   std::size_t batch_size = 0;
   std::size_t epochs = 0;  // of the member that took longest
   Stopped stopped = Stopped::max_epochs;
-  std::vector<double> noise_std = {};  // per target, root of the mean over members
-  double train_nll = 0;                // of the mixture, mean per value
-  std::vector<Metrics> cavity = {};    // per target, of the mixture: what a held-out set would say
+  std::vector<double> noise_std =
+      {};                            // per target, root of the mean variance over members and rows
+  double train_nll = 0;              // of the mixture, mean per value
+  std::vector<Metrics> cavity = {};  // per target, of the mixture: what a held-out set would say
   double seconds = 0;
   std::size_t ledger_bytes = 0;
   Certificate certificate = {};  // of the first member
 
   double cavity_nll() const;                      // mean over targets
   std::array<double, 4> cavity_coverage() const;  // mean over targets
+};
+
+// A function of the inputs, and the noise around it.
+struct JointMember {
+  JointPosterior function;
+  // The log of the noise variance, as a network of the inputs and the function's value, standardised by the
+  // two numbers below; none if the noise is one number.
+  std::optional<JointPosterior> log_noise = {};
+  double noise_variance = 0;
+  double value_mean = 0, value_deviation = 1;
+  JointLedger ledger = {}, noise_ledger = {};  // empty if not kept
+};
+
+struct JointMembers {
+  std::vector<JointMember> members;  // one per draw and target: draw * targets + target
 };
 
 template <std::floating_point T>
@@ -80,8 +105,11 @@ struct Model {
   Encoder encoder;
   std::vector<std::size_t> batch_rows;    // rows of each batch of the ledger
   std::vector<std::uint64_t> row_hashes;  // batch by batch: rows are known by hash, not by content
-  std::variant<Members<double>, Members<float>> members;
+  std::variant<Members<double>, Members<float>, JointMembers> members;
   FitReport report;
 };
+
+// Of the members, which share it.
+const Architecture& architecture_of(const Model& model);
 
 }  // namespace dma

@@ -8,6 +8,11 @@
 //   member.M.posterior.tau, member.M.posterior.rho     [P]     F64 or F32
 //   member.M.noise_variance                            [outputs]
 //   member.M.ledger.tau, member.M.ledger.rho           [B, P]  F64 or F32; in mode full
+//   with a joint belief instead, one member per draw and target, R rows:
+//   member.M.function.mean, .prior_precision           [P]     F64
+//   member.M.function.factor                           [P (P + 1) / 2]
+//   member.M.function.ledger.gradients, .shifts        [R P], [R]
+//   member.M.log_noise...                              the same, if the noise depends on the inputs
 //   batch_rows                                         [B]     U64
 //   row_hashes                                         [rows]  U64
 #pragma once

@@ -1,0 +1,467 @@
+#include "regressor/joint_members.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "network/concurrency.h"
+#include "network/joint.h"
+#include "regressor/shared_progress.h"
+
+namespace dma::detail {
+namespace {
+
+// Found on training rows held out from training (docs/default-method.md).
+constexpr std::size_t noise_units = 10;
+constexpr std::size_t noise_rounds = 2;
+constexpr std::size_t first_noise_epochs = 30;
+constexpr std::size_t later_noise_epochs = 15;
+constexpr std::size_t refined_epochs = 10;
+constexpr double first_prior_precision = 1;
+constexpr double first_noise_prior_precision = 5;
+constexpr double noise_gain = 0.5;
+constexpr double least_row_noise = 1e-8;  // of a standardised target
+constexpr std::size_t rows_per_task = 512;
+
+Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
+
+// The rows of one target.
+struct TargetRows {
+  std::span<const double> inputs;
+  std::vector<double> targets;
+
+  JointRows view() const { return {inputs, targets, targets.size()}; }
+};
+
+TargetRows rows_of(const OrderedRows& rows, std::size_t target) {
+  TargetRows result{rows.inputs, {}};
+  const std::size_t targets = rows.targets.size() / rows.rows;
+  for (std::size_t n = 0; n < rows.rows; ++n) {
+    result.targets.push_back(rows.targets[n * targets + target]);
+  }
+  return result;
+}
+
+Architecture noise_architecture(const Architecture& function) {
+  Architecture architecture = function;
+  architecture.widths = {function.inputs() + 1, noise_units, 1};
+  return architecture;
+}
+
+// The inputs and the function's standardised value, row by row.
+std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const double> values,
+                                 double mean, double deviation) {
+  const std::size_t width = inputs.size() / values.size();
+  std::vector<double> result;
+  result.reserve(inputs.size() + values.size());
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    const auto row = inputs.subspan(n * width, width);
+    result.insert(result.end(), row.begin(), row.end());
+    result.push_back((values[n] - mean) / deviation);
+  }
+  return result;
+}
+
+// Mean of the noise variance exp(g), g ~ N(mean, variance).
+double expected_noise(double mean, double variance) {
+  return std::max(least_row_noise, std::exp(mean + variance / 2));
+}
+
+// One member while it is learnt.
+class MemberTrainer {
+ public:
+  // A new one.
+  MemberTrainer(const Architecture& architecture, double noise, std::uint64_t seed,
+                const RegressorOptions& options, std::function<bool(std::size_t)> go_on)
+      : function_(architecture, RowLikelihood::gaussian, first_prior_precision),
+        options_(options),
+        seed_(seed),
+        go_on_(std::move(go_on)) {
+    function_.draw_start(seed, 1);
+    member_.function.architecture = architecture;
+    member_.noise_variance = noise;
+  }
+  // One that is known already.
+  MemberTrainer(const JointMember& member, const RegressorOptions& options,
+                std::function<bool(std::size_t)> go_on)
+      : member_(member),
+        function_(member.function, RowLikelihood::gaussian),
+        options_(options),
+        go_on_(std::move(go_on)) {
+    if (member.log_noise) noise_.emplace(*member.log_noise, RowLikelihood::log_variance);
+  }
+
+  void fit(const JointRows& rows) {
+    variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
+    JointSettings settings = settings_for(options_.epochs);
+    result_ = function_.fit(rows, variances_, learns_noise() ? &member_.noise_variance : nullptr,
+                            settings);
+    refine(rows, noise_rounds);
+  }
+
+  // Starts from what is known; the rows are all there are.
+  void fit_again(const JointRows& rows) {
+    set_variances(rows);
+    JointSettings settings = settings_for(options_.epochs);
+    settings.damping = 1e-2;
+    settings.evidence_from = 0;
+    const bool one_noise = learns_noise() && !noise_;
+    result_ =
+        function_.fit(rows, variances_, one_noise ? &member_.noise_variance : nullptr, settings);
+    if (noise_) refine(rows, 1);
+  }
+
+  // New rows only, on top of what is known; precisions and noise stand.
+  void fit_on_top(const JointRows& rows) {
+    function_.stand_on(member_.function);
+    set_variances(rows);
+    result_ = function_.fit(rows, variances_, nullptr, settings_for(options_.epochs));
+    if (!noise_) return;
+    noise_->stand_on(*member_.log_noise);
+    update_squares(rows);
+    noise_->fit(noise_rows(), variances_, nullptr, settings_for(later_noise_epochs));
+  }
+
+  JointMember finish(const JointRows& rows, bool keep_ledger) {
+    member_.ledger = {};
+    member_.noise_ledger = {};
+    member_.function =
+        function_.posterior(rows, variances_, keep_ledger ? &member_.ledger : nullptr);
+    if (noise_) {
+      if (!has_squares_) update_squares(rows);
+      member_.log_noise = noise_->posterior(noise_rows(), variances_,
+                                            keep_ledger ? &member_.noise_ledger : nullptr);
+    }
+    return member_;
+  }
+
+  const JointTrainer::Result& result() const { return result_; }
+  const Vector& variances() const { return variances_; }
+
+ private:
+  bool learns_noise() const { return !options_.noise.has_value(); }
+
+  JointSettings settings_for(std::size_t epochs) const {
+    JointSettings settings;
+    settings.epochs = epochs;
+    settings.tolerance = options_.tolerance;
+    if (options_.patience > 0) settings.patience = options_.patience;
+    settings.go_on = go_on_;
+    return settings;
+  }
+
+  // The noise that the member expects of each row.
+  void set_variances(const JointRows& rows) {
+    variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
+    if (!noise_) return;
+    const auto values = function_.values(rows);
+    inputs_ = noise_inputs(rows.inputs, {values.data(), rows.rows}, member_.value_mean,
+                           member_.value_deviation);
+    squares_.assign(rows.rows, 0);
+    take_variances(rows.rows);
+  }
+
+  void take_variances(std::size_t rows) {
+    const Vector log_variance = noise_->values({inputs_, squares_, rows});
+    for (std::size_t n = 0; n < rows; ++n) {
+      variances_[index(n)] = std::max(least_row_noise, std::exp(log_variance[index(n)]));
+    }
+  }
+
+  // What the noise network learns from: squared residuals, and what the function is unsure about.
+  void update_squares(const JointRows& rows) {
+    const auto predicted =
+        dma::predict(function_.posterior(rows, variances_, nullptr), rows.inputs, rows.rows);
+    squares_.resize(rows.rows);
+    for (std::size_t n = 0; n < rows.rows; ++n) {
+      const double miss = rows.targets[n] - predicted.mean[n];
+      squares_[n] = miss * miss + predicted.variance[n];
+    }
+    has_squares_ = true;
+    if (!noise_) set_value_scale(predicted.mean);
+    inputs_ =
+        noise_inputs(rows.inputs, predicted.mean, member_.value_mean, member_.value_deviation);
+  }
+
+  void set_value_scale(const std::vector<double>& values) {
+    const auto count = static_cast<double>(values.size());
+    double mean = 0;
+    for (const double value : values) mean += value / count;
+    double square = 0;
+    for (const double value : values) square += (value - mean) * (value - mean) / count;
+    member_.value_mean = mean;
+    // A function that is constant has nothing to say about the noise.
+    member_.value_deviation = square > 0 ? std::sqrt(square) : 1;
+  }
+
+  JointRows noise_rows() const { return {inputs_, squares_, squares_.size()}; }
+
+  // In turn: the noise given the function, the function given the noise.
+  void refine(const JointRows& rows, std::size_t rounds) {
+    if (!learns_noise() || options_.constant_noise) return;
+    for (std::size_t round = 0; round < rounds && result_.stopped != Stopped::interrupted;
+         ++round) {
+      update_squares(rows);
+      const bool first = !noise_;
+      if (first) start_noise();
+      JointSettings settings = settings_for(first ? first_noise_epochs : later_noise_epochs);
+      settings.evidence_from = 2;
+      settings.evidence_every = 1;
+      noise_->fit(noise_rows(), variances_, nullptr, settings);
+      take_variances(rows.rows);
+      settings = settings_for(refined_epochs);
+      settings.damping = 1e-2;
+      settings.evidence_from = 0;
+      const auto again = function_.fit(rows, variances_, nullptr, settings);
+      if (again.stopped == Stopped::interrupted) result_.stopped = again.stopped;
+    }
+  }
+
+  void start_noise() {
+    noise_.emplace(noise_architecture(member_.function.architecture), RowLikelihood::log_variance,
+                   first_noise_prior_precision);
+    noise_->draw_start(seed_ + 1, noise_gain);
+    double mean = 0;
+    for (const double square : squares_) mean += square / static_cast<double>(squares_.size());
+    noise_->set_output_bias(std::log(mean));
+  }
+
+  JointMember member_;
+  JointTrainer function_;
+  std::optional<JointTrainer> noise_;
+  const RegressorOptions& options_;
+  std::uint64_t seed_ = 0;
+  std::function<bool(std::size_t)> go_on_;
+  JointTrainer::Result result_;
+  Vector variances_;             // of the noise, by row
+  std::vector<double> inputs_;   // of the noise network
+  std::vector<double> squares_;  // its targets
+  bool has_squares_ = false;
+};
+
+// Mean and variances of one member at some rows, written at [target] of each row.
+void predict_member(const JointMember& member, std::span<const double> inputs, std::size_t rows,
+                    std::size_t targets, std::size_t target, std::size_t first,
+                    Prediction& prediction) {
+  const auto function = dma::predict(member.function, inputs, rows);
+  std::vector<double> noise(rows, member.noise_variance);
+  if (member.log_noise) {
+    const auto log_noise = dma::predict(
+        *member.log_noise,
+        noise_inputs(inputs, function.mean, member.value_mean, member.value_deviation), rows);
+    for (std::size_t n = 0; n < rows; ++n) {
+      noise[n] = expected_noise(log_noise.mean[n], log_noise.variance[n]);
+    }
+  }
+  for (std::size_t n = 0; n < rows; ++n) {
+    const std::size_t place = (first + n) * targets + target;
+    prediction.mean[place] = function.mean[n];
+    prediction.epistemic_variance[place] = function.variance[n];
+    prediction.noise_variance[place] = noise[n];
+  }
+}
+
+// Each row predicted without its own message: see network/joint.h.
+void write_cavity(const JointMember& member, const TargetRows& rows, const Vector& variances,
+                  std::size_t targets, std::size_t target, FitResult& result) {
+  const std::size_t count = rows.targets.size();
+  Prediction all{std::vector<double>(count), std::vector<double>(count),
+                 std::vector<double>(count)};
+  predict_member(member, rows.inputs, count, 1, 0, 0, all);
+  for (std::size_t n = 0; n < count; ++n) {
+    const double stays = 1 - all.epistemic_variance[n] / variances[index(n)];
+    const double miss = rows.targets[n] - all.mean[n];
+    const std::size_t place = n * targets + target;
+    result.cavity_predictions.mean[place] = rows.targets[n] - miss / stays;
+    result.cavity_predictions.variance[place] = all.epistemic_variance[n] / stays;
+    result.cavity_predictions.noise[place] = all.noise_variance[n];
+  }
+}
+
+// One function per draw and target, side by side; each returns its member and says how it went.
+template <class Learn>
+JointFits learn_all(std::size_t draws, const OrderedRows& rows, std::size_t targets,
+                    const RegressorOptions& options, const OnProgress& progress,
+                    const Learn& learn) {
+  JointFits fits;
+  fits.members.members.resize(draws * targets);
+  fits.results.resize(draws);
+  SharedProgress shared(progress, draws, options.epochs);
+  tbb::task_arena arena(concurrency(options.threads));
+  arena.execute([&] {
+    tbb::parallel_for(std::size_t{0}, draws, [&](std::size_t m) {
+      FitResult& result = fits.results[m];
+      result.stopped = Stopped::tolerance;
+      const std::size_t size = rows.rows * targets;
+      const std::vector<double> room(size);
+      result.cavity_predictions = {room, room, room};
+      const auto call = shared.of(m);
+      std::size_t epoch = 0;
+      const auto go_on = [&](std::size_t) {
+        epoch = std::min(epoch + 1, options.epochs);
+        return call({epoch, 1, 1});
+      };
+      for (std::size_t k = 0; k < targets; ++k) {
+        learn(m, k, go_on, fits.members.members[m * targets + k], result);
+      }
+      result.certificate.examples = rows.rows;
+    });
+  });
+  return fits;
+}
+
+void note(const JointTrainer::Result& fit, FitResult& result) {
+  result.epochs = std::max(result.epochs, fit.epochs);
+  if (fit.stopped == Stopped::interrupted || result.stopped == Stopped::tolerance) {
+    result.stopped = fit.stopped;
+  }
+}
+
+void append(JointLedger& ledger, const JointLedger& more) {
+  ledger.gradients.insert(ledger.gradients.end(), more.gradients.begin(), more.gradients.end());
+  ledger.shifts.insert(ledger.shifts.end(), more.shifts.begin(), more.shifts.end());
+}
+
+void erase_rows(JointLedger& ledger, std::span<const std::size_t> rows) {
+  if (ledger.shifts.empty()) return;
+  const std::size_t width = ledger.gradients.size() / ledger.shifts.size();
+  JointLedger kept;
+  std::size_t next = 0;
+  for (std::size_t n = 0; n < ledger.shifts.size(); ++n) {
+    if (next < rows.size() && rows[next] == n) {
+      ++next;
+      continue;
+    }
+    kept.shifts.push_back(ledger.shifts[n]);
+    const auto begin = ledger.gradients.begin() + static_cast<std::ptrdiff_t>(n * width);
+    kept.gradients.insert(kept.gradients.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+  }
+  ledger = std::move(kept);
+}
+
+// Rows of the batches that go, counted over all batches.
+std::vector<std::size_t> removed_rows(const Change& change) {
+  std::vector<std::size_t> rows;
+  std::size_t row = 0;
+  for (std::size_t b = 0; b < change.batch_rows.size(); ++b) {
+    const bool gone = std::binary_search(change.remove.begin(), change.remove.end(), b);
+    for (std::size_t n = 0; n < change.batch_rows[b]; ++n, ++row) {
+      if (gone) rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+OrderedRows all_rows(const Change& change) {
+  OrderedRows all;
+  const auto add = [&](const OrderedRows& rows) {
+    all.inputs.insert(all.inputs.end(), rows.inputs.begin(), rows.inputs.end());
+    all.targets.insert(all.targets.end(), rows.targets.begin(), rows.targets.end());
+    all.rows += rows.rows;
+  };
+  for (const OrderedRows& batch : change.attach) add(batch);
+  add(change.append);
+  return all;
+}
+
+void forget_rows(JointMember& member, std::span<const std::size_t> rows) {
+  if (rows.empty()) return;
+  forget(member.function, member.ledger, rows);
+  erase_rows(member.ledger, rows);
+  if (!member.log_noise) return;
+  forget(*member.log_noise, member.noise_ledger, rows);
+  erase_rows(member.noise_ledger, rows);
+}
+
+}  // namespace
+
+std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t rows,
+                               const RegressorOptions& options) {
+  const bool noise = !options.noise && !options.constant_noise;
+  const std::size_t numbers = architecture.weight_count() + 1 +
+                              (noise ? noise_architecture(architecture).weight_count() + 1 : 0);
+  return rows * numbers * sizeof(double) * options.ensemble;
+}
+
+JointFits fit_joint(const Architecture& architecture, const RegressorOptions& options,
+                    std::span<const double> noise_variance, const OrderedRows& rows,
+                    bool keep_ledger, const OnProgress& progress) {
+  const std::size_t targets = noise_variance.size();
+  std::mt19937_64 engine(options.seed);
+  std::vector<std::uint64_t> seeds(options.ensemble * targets);
+  for (std::uint64_t& seed : seeds) seed = engine();
+  return learn_all(
+      options.ensemble, rows, targets, options, progress,
+      [&](std::size_t m, std::size_t k, const auto& go_on, JointMember& member, FitResult& result) {
+        const TargetRows own = rows_of(rows, k);
+        MemberTrainer trainer(architecture, noise_variance[k], seeds[m * targets + k], options,
+                              go_on);
+        trainer.fit(own.view());
+        member = trainer.finish(own.view(), keep_ledger);
+        note(trainer.result(), result);
+        write_cavity(member, own, trainer.variances(), targets, k, result);
+        result.ledger_bytes += sizeof(double) * (member.ledger.gradients.size() +
+                                                 member.noise_ledger.gradients.size());
+      });
+}
+
+JointFits change_joint(const JointMembers& members, const RegressorOptions& options,
+                       const Change& change, const OnProgress& progress) {
+  const std::size_t targets = members.members.size() / options.ensemble;
+  const bool with_data = !change.attach.empty();
+  const OrderedRows rows = all_rows(change);  // all there are, or only the new ones
+  const auto gone = removed_rows(change);
+  const bool keeps_ledger = !members.members.front().ledger.shifts.empty();
+  return learn_all(
+      options.ensemble, rows, targets, options, progress,
+      [&](std::size_t m, std::size_t k, const auto& go_on, JointMember& member, FitResult& result) {
+        member = members.members[m * targets + k];
+        if (!with_data) forget_rows(member, gone);
+        if (rows.rows == 0) return;
+        const TargetRows own = rows_of(rows, k);
+        MemberTrainer trainer(member, options, go_on);
+        if (with_data) {
+          trainer.fit_again(own.view());
+          member = trainer.finish(own.view(), keeps_ledger);
+        } else {
+          trainer.fit_on_top(own.view());
+          JointMember after = trainer.finish(own.view(), keeps_ledger);
+          member.function = std::move(after.function);
+          member.log_noise = std::move(after.log_noise);
+          append(member.ledger, after.ledger);
+          append(member.noise_ledger, after.noise_ledger);
+        }
+        note(trainer.result(), result);
+        write_cavity(member, own, trainer.variances(), targets, k, result);
+        result.ledger_bytes += sizeof(double) * (member.ledger.gradients.size() +
+                                                 member.noise_ledger.gradients.size());
+      });
+}
+
+Prediction predict(const JointMembers& members, std::size_t targets, std::span<const double> inputs,
+                   std::size_t rows, std::size_t threads) {
+  const std::size_t draws = members.members.size() / targets;
+  const std::size_t width = members.members.front().function.architecture.inputs();
+  const std::vector<double> zeros(rows * targets);
+  std::vector<Prediction> parts(draws, {zeros, zeros, zeros});
+  tbb::task_arena arena(concurrency(threads));
+  arena.execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, rows, rows_per_task),
+        [&](const auto& range) {
+          const auto own = inputs.subspan(range.begin() * width, range.size() * width);
+          for (std::size_t m = 0; m < members.members.size(); ++m) {
+            predict_member(members.members[m], own, range.size(), targets, m % targets,
+                           range.begin(), parts[m / targets]);
+          }
+        },
+        tbb::simple_partitioner());
+  });
+  return mix(parts);
+}
+
+}  // namespace dma::detail

@@ -1,0 +1,34 @@
+// regressor/joint_members.h: an ensemble of joint networks, fitted, changed and predicted.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <dma/regressor/regressor.h>
+
+#include "regressor/members.h"
+
+namespace dma::detail {
+
+struct JointFits {
+  JointMembers members;
+  std::vector<FitResult> results;  // one per draw; cavity predictions rows x targets
+};
+
+// Bytes of the messages that a full ledger keeps.
+std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t rows,
+                               const RegressorOptions& options);
+
+JointFits fit_joint(const Architecture& architecture, const RegressorOptions& options,
+                    std::span<const double> noise_variance, const OrderedRows& rows,
+                    bool keep_ledger, const OnProgress& progress);
+
+// Without the rows of the batches that stay, their messages stand; with them everything is learnt again,
+// starting from what is known.
+JointFits change_joint(const JointMembers& members, const RegressorOptions& options,
+                       const Change& change, const OnProgress& progress);
+
+Prediction predict(const JointMembers& members, std::size_t targets, std::span<const double> inputs,
+                   std::size_t rows, std::size_t threads);
+
+}  // namespace dma::detail
