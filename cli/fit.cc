@@ -82,7 +82,7 @@ void print_features(const Encoder& encoder) {
   constexpr std::size_t widest = 100;
   for (auto& [kind, names] : kinds) {
     if (names.size() > widest) names = names.substr(0, names.find(',', widest - 20)) + ", ...";
-    fmt::print(stderr, "  {:<18} {}\n", kind, names);
+    fmt::print(stderr, "  {:<26} {}\n", kind, names);
   }
 }
 
@@ -90,19 +90,19 @@ void print_understood(const Table& table, const Encoder& encoder, std::size_t he
   fmt::print(stderr, "{}: {} rows, {} columns\n", table.source, table.rows() + held_out,
              table.columns.size());
   for (const TargetColumn& target : encoder.targets) {
-    fmt::print(stderr, "  {:<18} {}, mean {:.4g}, deviation {:.4g}\n", "target", target.name,
+    fmt::print(stderr, "  {:<26} {}, mean {:.4g}, deviation {:.4g}\n", "target", target.name,
                target.mean, target.deviation);
   }
   print_features(encoder);
   for (const DroppedColumn& column : encoder.dropped) {
-    fmt::print(stderr, "  {:<18} {}: {}\n", "left out", column.name, column.reason);
+    fmt::print(stderr, "  {:<26} {}: {}\n", "left out", column.name, column.reason);
   }
   std::size_t empty = 0;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     empty += std::any_of(encoder.targets.begin(), encoder.targets.end(),
                          [&](const auto& target) { return table.find(target.name)->empty(row); });
   }
-  fmt::print(stderr, "  {:<18} {} to learn from", "rows", table.rows() - empty);
+  fmt::print(stderr, "  {:<26} {} to learn from", "rows", table.rows() - empty);
   if (held_out > 0) fmt::print(stderr, ", {} held out", held_out);
   if (empty > 0) fmt::print(stderr, ", {} left out because the target is empty", empty);
   fmt::print(stderr, "\n");
@@ -263,13 +263,14 @@ void add_fit(CLI::App& app) {
       ->option_text("X")
       ->group("Network");
   command
-      ->add_option("--ensemble", options.ensemble,
-                   "posteriors from different prior draws, mixed (default: 5)")
+      ->add_option(
+          "--ensemble", options.ensemble,
+          "posteriors from different starts, mixed (default: 4, or 2 for 3000 rows or more)")
       ->check(CLI::Range(1, 1000))
       ->option_text("M")
       ->group("Network");
 
-  command->add_option("--epochs", options.epochs, "at most so many passes (default: 60)")
+  command->add_option("--epochs", options.epochs, "at most so many passes (default: 40)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}))
       ->option_text("N")
       ->group("Training");

@@ -79,17 +79,19 @@ void run(const Arguments& arguments) {
   };
   const double half_width = special::normal_quantile((1 + arguments.level) / 2);
   const std::size_t targets = model.encoder().targets.size();
-  put(header(model.encoder()));
   std::size_t rows = 0;
   Table piece;
   fmt::memory_buffer text;
+  // With the first rows: if these cannot be read, nothing is written at all.
+  text.append(header(model.encoder()));
   while (reader.read(piece, rows_at_once)) {
     const auto predicted = model.predict(piece, arguments.threads);
-    text.clear();
     write_rows(predicted, targets, half_width, text);
     put({text.data(), text.size()});
+    text.clear();
     rows += piece.rows();
   }
+  put({text.data(), text.size()});
   if (file) file->commit();
   if (std::fflush(stdout) != 0) throw FileError("standard output: cannot be written");
   if (arguments.json) {

@@ -17,6 +17,7 @@ constexpr Eigen::Index block_rows = 128;
 constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
 constexpr double least_precision = 1e-4;        // of a group of weights; more is not told from less
 constexpr double most_precision = 1e6;
+constexpr double least_determined = 1e-9;
 constexpr double least_noise = 1e-8;  // of a standardised target
 
 Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
@@ -76,6 +77,18 @@ Vector covariance_diagonal(const LowerFactor& factor, Eigen::Index size) {
   return inverse.colwise().squaredNorm();
 }
 
+struct UnitValue {
+  double value, gain;
+};
+
+UnitValue unit_at(JointUnit unit, double z, double slope) {
+  if (unit == JointUnit::step) {
+    return {2 * special::normal_cdf(z) - 1, 2 * special::normal_pdf(z)};
+  }
+  const auto moments = special::leaky_relu_moments(z, slope);
+  return {moments.mean, moments.gain};
+}
+
 template <class Take>
 void each_block(std::size_t rows, const Take& take) {
   for (std::size_t first = 0; first < rows; first += block_rows) {
@@ -85,7 +98,7 @@ void each_block(std::size_t rows, const Take& take) {
 
 }  // namespace
 
-void network_values(const Architecture& architecture, const Vector& weights,
+void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
                     std::span<const double> inputs, std::size_t first, std::size_t count,
                     double* values, RowMatrix* gradients) {
   const std::size_t layers = architecture.layers();
@@ -110,9 +123,9 @@ void network_values(const Architecture& architecture, const Vector& weights,
         if (l + 1 == layers) {
           values[n] = z;
         } else {
-          const auto unit = special::leaky_relu_moments(z, architecture.slope(l));
-          units[l + 1][i] = unit.mean;
-          gains[l + 1][i] = unit.gain;
+          const auto [value, gain] = unit_at(unit, z, architecture.slope(l));
+          units[l + 1][i] = value;
+          gains[l + 1][i] = gain;
         }
       }
     }
@@ -143,9 +156,9 @@ struct JointTrainer::Messages {
   Vector values;     // f of every row
 };
 
-JointTrainer::JointTrainer(Architecture architecture, RowLikelihood likelihood,
+JointTrainer::JointTrainer(Architecture architecture, JointUnit unit, RowLikelihood likelihood,
                            double prior_precision)
-    : architecture_(std::move(architecture)), likelihood_(likelihood) {
+    : architecture_(std::move(architecture)), unit_(unit), likelihood_(likelihood) {
   architecture_.validate(Rule::linear);
   require(architecture_.outputs() == 1, "a joint network has one output");
   for (std::size_t l = 0; l < architecture_.layers(); ++l) {
@@ -158,7 +171,7 @@ JointTrainer::JointTrainer(Architecture architecture, RowLikelihood likelihood,
 }
 
 JointTrainer::JointTrainer(const JointPosterior& posterior, RowLikelihood likelihood)
-    : JointTrainer(posterior.architecture, likelihood, 1) {
+    : JointTrainer(posterior.architecture, posterior.unit, likelihood, 1) {
   weights_ = mean_of(posterior);
   for (std::size_t k = 0; k < group_.size(); ++k) {
     precision_[group_[k]] = posterior.prior_precision[k];
@@ -194,7 +207,7 @@ Vector JointTrainer::prior() const {
 
 Vector JointTrainer::values(const JointRows& rows) const {
   Vector result(index(rows.rows));
-  network_values(architecture_, weights_, rows.inputs, 0, rows.rows, result.data(), nullptr);
+  network_values(architecture_, unit_, weights_, rows.inputs, 0, rows.rows, result.data(), nullptr);
   return result;
 }
 
@@ -206,7 +219,7 @@ JointTrainer::Messages JointTrainer::messages(const JointRows& rows, const Vecto
   Vector slope(block_rows);
   each_block(rows.rows, [&](std::size_t first, std::size_t count) {
     double* values = sum.values.data() + first;
-    network_values(architecture_, weights_, rows.inputs, first, count, values, &gradients);
+    network_values(architecture_, unit_, weights_, rows.inputs, first, count, values, &gradients);
     for (std::size_t n = 0; n < count; ++n) {
       const double y = rows.targets[first + n];
       double curvature = 0.5;
@@ -283,8 +296,9 @@ double JointTrainer::learn_precisions(const Matrix& precision) {
   for (std::size_t g = 0; g < precision_.size(); ++g) {
     sum += determined[g];
     if (g + 1 == precision_.size()) break;  // the output bias keeps its own
-    precision_[g] =
-        std::clamp(std::max(0.0, determined[g]) / squares[g], least_precision, most_precision);
+    // Weights that no row has said anything about keep their prior: an input that was always 0.
+    if (determined[g] < least_determined || !(squares[g] > 0)) continue;
+    precision_[g] = std::clamp(determined[g] / squares[g], least_precision, most_precision);
   }
   return sum;
 }
@@ -362,14 +376,21 @@ JointTrainer::Result JointTrainer::fit(const JointRows& rows, Vector& variances,
 
 JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& variances,
                                        JointLedger* ledger) const {
-  Matrix precision = messages(rows, variances, ledger).precision;
+  const Messages sum = messages(rows, variances, ledger);
+  Matrix precision = sum.precision;
   add_prior(precision);
   const Vector prior_precision = prior();
   JointPosterior result{architecture_,
+                        unit_,
                         {weights_.begin(), weights_.end()},
                         {prior_precision.begin(), prior_precision.end()},
                         {}};
   pack(precision, result);
+  if (standing_mean_.size() > 0) {
+    // What stands, times the messages, to the bit: so that they can be taken out again.
+    const Vector mean = weights_ + LowerFactor(precision).solve(sum.gradient + prior_gradient());
+    result.mean.assign(mean.begin(), mean.end());
+  }
   return result;
 }
 
@@ -382,7 +403,7 @@ JointPrediction predict(const JointPosterior& posterior, std::span<const double>
   JointPrediction result{std::vector<double>(rows), std::vector<double>(rows)};
   detail::RowMatrix gradients;
   detail::each_block(rows, [&](std::size_t first, std::size_t count) {
-    detail::network_values(posterior.architecture, weights, inputs, first, count,
+    detail::network_values(posterior.architecture, posterior.unit, weights, inputs, first, count,
                            result.mean.data() + first, &gradients);
     detail::Matrix solved = gradients.transpose();
     lower.triangularView<Eigen::Lower>().solveInPlace(solved);

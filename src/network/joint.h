@@ -39,7 +39,8 @@ struct JointSettings {
 // precisions and the noise by the evidence of the linearised network (MacKay 1992).
 class JointTrainer {
  public:
-  JointTrainer(Architecture architecture, RowLikelihood likelihood, double prior_precision);
+  JointTrainer(Architecture architecture, JointUnit unit, RowLikelihood likelihood,
+               double prior_precision);
   // Goes on from an earlier fit; its rows are to be given again.
   JointTrainer(const JointPosterior& posterior, RowLikelihood likelihood);
 
@@ -78,6 +79,7 @@ class JointTrainer {
   Vector prior() const;
 
   Architecture architecture_;
+  JointUnit unit_;
   RowLikelihood likelihood_;
   Vector weights_;
   std::vector<std::size_t> group_;  // of each weight
@@ -87,7 +89,7 @@ class JointTrainer {
 };
 
 // f(x; weights) of rows [first, first + count), and, if asked for, its gradients as rows.
-void network_values(const Architecture& architecture, const Vector& weights,
+void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
                     std::span<const double> inputs, std::size_t first, std::size_t count,
                     double* values, RowMatrix* gradients);
 

@@ -11,10 +11,12 @@
 namespace dma::detail {
 namespace {
 
-constexpr std::size_t ledger_budget = 256 << 20;  // bytes, all members together
-constexpr std::size_t default_units = 50;
-constexpr std::size_t few_units = 20;  // of a joint network, for fewer rows than
-constexpr std::size_t many_rows = 3000;
+constexpr std::size_t ledger_budget = 64 << 20;  // bytes, all members together
+constexpr std::size_t independent_units = 50;
+constexpr std::size_t joint_units = 20;
+constexpr std::size_t joint_units_of_many = 40;
+constexpr std::size_t members_of_many = 2;  // if the belief is joint
+constexpr std::size_t usual_members = 4;
 constexpr std::size_t most_joint_weights = 1500;
 constexpr double first_noise_variance = 0.1;  // of a standardised target; where learning starts
 
@@ -24,7 +26,9 @@ Architecture architecture_of(const Encoder& encoder, const RegressorOptions& opt
   Architecture architecture;
   architecture.widths = {encoder.width()};
   std::vector<std::size_t> hidden = options.hidden;
-  if (hidden.empty()) hidden = {!joint || rows >= many_rows ? default_units : few_units};
+  if (hidden.empty()) {
+    hidden = {!joint ? independent_units : rows < many_rows ? joint_units : joint_units_of_many};
+  }
   architecture.widths.insert(architecture.widths.end(), hidden.begin(), hidden.end());
   architecture.widths.push_back(joint ? 1 : encoder.targets.size());
   architecture.slopes = {options.slope};
@@ -185,12 +189,16 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
   }
 }
 
-Model fit_rows(Encoder encoder, const RegressorOptions& options, const OrderedRows& rows,
+Model fit_rows(Encoder encoder, const RegressorOptions& asked, const OrderedRows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress) {
-  Model model{options, std::move(encoder), {}, std::move(hashes), {}, {}};
-  const bool joint = wants_joint(model.encoder, options, rows.rows);
+  Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}};
+  const bool joint = wants_joint(model.encoder, asked, rows.rows);
+  RegressorOptions& options = model.options;
+  if (options.ensemble == 0) {
+    options.ensemble = joint && rows.rows >= many_rows ? members_of_many : usual_members;
+  }
   const Architecture architecture = architecture_of(model.encoder, options, joint, rows.rows);
-  model.options.belief = joint ? Belief::joint : Belief::independent;
+  options.belief = joint ? Belief::joint : Belief::independent;
   FitReport& report = model.report;
   report.rows = rows.rows;
   report.weights = architecture.weight_count();
@@ -198,7 +206,7 @@ Model fit_rows(Encoder encoder, const RegressorOptions& options, const OrderedRo
   if (joint) {
     report.batch_size = options.batch_size > 0 ? std::min(options.batch_size, rows.rows) : 1;
     if (joint_ledger_bytes(architecture, rows.rows, options) > ledger_budget) {
-      model.options.ledger = LedgerMode::none;
+      options.ledger = LedgerMode::none;
     }
   } else {
     report.batch_size = batch_size_of(options, rows.rows, report.weights);
@@ -213,15 +221,15 @@ Model fit_rows(Encoder encoder, const RegressorOptions& options, const OrderedRo
     noise[k] = scaled * scaled;
   }
   if (joint) {
-    auto fitted = fit_joint(architecture, options, noise, rows,
-                            model.options.ledger == LedgerMode::full, progress);
+    auto fitted =
+        fit_joint(architecture, options, noise, rows, options.ledger == LedgerMode::full, progress);
     model.members = std::move(fitted.members);
     report_fit(fitted.results, rows, model);
     return model;
   }
   const auto fit = [&]<class T>(T) {
     auto fitted = fit_members<T>(architecture, options, report.batch_size, noise, rows, progress);
-    model.options.ensemble = fitted.results.size();
+    options.ensemble = fitted.results.size();
     model.members = std::move(fitted.members);
     report_fit(fitted.results, rows, model);
   };

@@ -15,7 +15,7 @@ namespace dma::detail {
 void shuffle(EncodedRows& rows, std::uint64_t seed);
 
 // Everything of a fit but the table. The rows are learnt in the order given.
-Model fit_rows(Encoder encoder, const RegressorOptions& options, const OrderedRows& rows,
+Model fit_rows(Encoder encoder, const RegressorOptions& asked, const OrderedRows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress);
 
 // Writes into the model's report what its members' fits over all its rows say together.

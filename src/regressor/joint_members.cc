@@ -17,15 +17,20 @@ namespace {
 
 // Found on training rows held out from training (docs/default-method.md).
 constexpr std::size_t noise_units = 10;
-constexpr std::size_t noise_rounds = 2;
-constexpr std::size_t first_noise_epochs = 30;
 constexpr std::size_t later_noise_epochs = 15;
-constexpr std::size_t refined_epochs = 10;
 constexpr double first_prior_precision = 1;
 constexpr double first_noise_prior_precision = 5;
 constexpr double noise_gain = 0.5;
 constexpr double least_row_noise = 1e-8;  // of a standardised target
 constexpr std::size_t rows_per_task = 512;
+
+// How often the noise and the function are refined in turn.
+struct Refinement {
+  std::size_t rounds, first_noise_epochs, function_epochs;
+};
+constexpr Refinement of_few{2, 30, 10};
+constexpr Refinement of_many{1, 20, 6};
+constexpr std::size_t epochs_over_all = 12;  // of many rows, after some of them
 
 Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 
@@ -77,7 +82,8 @@ class MemberTrainer {
   // A new one.
   MemberTrainer(const Architecture& architecture, double noise, std::uint64_t seed,
                 const RegressorOptions& options, std::function<bool(std::size_t)> go_on)
-      : function_(architecture, RowLikelihood::gaussian, first_prior_precision),
+      : function_(architecture, JointUnit::leaky_relu, RowLikelihood::gaussian,
+                  first_prior_precision),
         options_(options),
         seed_(seed),
         go_on_(std::move(go_on)) {
@@ -96,11 +102,22 @@ class MemberTrainer {
   }
 
   void fit(const JointRows& rows) {
-    variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
+    const bool many = rows.rows >= many_rows;
     JointSettings settings = settings_for(options_.epochs);
-    result_ = function_.fit(rows, variances_, learns_noise() ? &member_.noise_variance : nullptr,
-                            settings);
-    refine(rows, noise_rounds);
+    if (many) {
+      // Rows come in random order.
+      const std::size_t width = rows.inputs.size() / rows.rows;
+      const JointRows some{rows.inputs.first(many_rows * width), rows.targets.first(many_rows),
+                           many_rows};
+      settings.epochs = options_.epochs * 3 / 2;
+      fit_function(some, settings);
+      settings = settings_for(std::min(options_.epochs, epochs_over_all));
+      settings.damping = 1e-2;
+      settings.evidence_from = 0;
+    }
+    if (result_.stopped != Stopped::interrupted) fit_function(rows, settings);
+    variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
+    refine(rows, many ? of_many : of_few);
   }
 
   // Starts from what is known; the rows are all there are.
@@ -112,18 +129,16 @@ class MemberTrainer {
     const bool one_noise = learns_noise() && !noise_;
     result_ =
         function_.fit(rows, variances_, one_noise ? &member_.noise_variance : nullptr, settings);
-    if (noise_) refine(rows, 1);
+    if (noise_) refine(rows, {1, later_noise_epochs, of_few.function_epochs});
   }
 
-  // New rows only, on top of what is known; precisions and noise stand.
+  // New rows only, on top of what is known; precisions and noise stand. Linearised where the old rows
+  // were: the old messages hold there only, and a network that moved on would pay too little for what it
+  // unlearns.
   void fit_on_top(const JointRows& rows) {
-    function_.stand_on(member_.function);
     set_variances(rows);
-    result_ = function_.fit(rows, variances_, nullptr, settings_for(options_.epochs));
-    if (!noise_) return;
-    noise_->stand_on(*member_.log_noise);
-    update_squares(rows);
-    noise_->fit(noise_rows(), variances_, nullptr, settings_for(later_noise_epochs));
+    function_.stand_on(member_.function);
+    result_ = {1, Stopped::tolerance};
   }
 
   JointMember finish(const JointRows& rows, bool keep_ledger) {
@@ -139,10 +154,24 @@ class MemberTrainer {
     return member_;
   }
 
+  // The function only.
+  JointMember finish_on_top(const JointRows& rows, bool keep_ledger) {
+    JointLedger ledger;
+    const JointPosterior posterior =
+        function_.posterior(rows, variances_, keep_ledger ? &ledger : nullptr);
+    return {.function = posterior, .ledger = std::move(ledger)};
+  }
+
   const JointTrainer::Result& result() const { return result_; }
   const Vector& variances() const { return variances_; }
 
  private:
+  void fit_function(const JointRows& rows, const JointSettings& settings) {
+    variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
+    result_ = function_.fit(rows, variances_, learns_noise() ? &member_.noise_variance : nullptr,
+                            settings);
+  }
+
   bool learns_noise() const { return !options_.noise.has_value(); }
 
   JointSettings settings_for(std::size_t epochs) const {
@@ -201,19 +230,19 @@ class MemberTrainer {
   JointRows noise_rows() const { return {inputs_, squares_, squares_.size()}; }
 
   // In turn: the noise given the function, the function given the noise.
-  void refine(const JointRows& rows, std::size_t rounds) {
+  void refine(const JointRows& rows, const Refinement& how) {
     if (!learns_noise() || options_.constant_noise) return;
-    for (std::size_t round = 0; round < rounds && result_.stopped != Stopped::interrupted;
+    for (std::size_t round = 0; round < how.rounds && result_.stopped != Stopped::interrupted;
          ++round) {
       update_squares(rows);
       const bool first = !noise_;
       if (first) start_noise();
-      JointSettings settings = settings_for(first ? first_noise_epochs : later_noise_epochs);
+      JointSettings settings = settings_for(first ? how.first_noise_epochs : later_noise_epochs);
       settings.evidence_from = 2;
       settings.evidence_every = 1;
       noise_->fit(noise_rows(), variances_, nullptr, settings);
       take_variances(rows.rows);
-      settings = settings_for(refined_epochs);
+      settings = settings_for(how.function_epochs);
       settings.damping = 1e-2;
       settings.evidence_from = 0;
       const auto again = function_.fit(rows, variances_, nullptr, settings);
@@ -222,8 +251,8 @@ class MemberTrainer {
   }
 
   void start_noise() {
-    noise_.emplace(noise_architecture(member_.function.architecture), RowLikelihood::log_variance,
-                   first_noise_prior_precision);
+    noise_.emplace(noise_architecture(member_.function.architecture), JointUnit::step,
+                   RowLikelihood::log_variance, first_noise_prior_precision);
     noise_->draw_start(seed_ + 1, noise_gain);
     double mean = 0;
     for (const double square : squares_) mean += square / static_cast<double>(squares_.size());
@@ -429,11 +458,15 @@ JointFits change_joint(const JointMembers& members, const RegressorOptions& opti
           member = trainer.finish(own.view(), keeps_ledger);
         } else {
           trainer.fit_on_top(own.view());
-          JointMember after = trainer.finish(own.view(), keeps_ledger);
+          JointMember after = trainer.finish_on_top(own.view(), keeps_ledger);
           member.function = std::move(after.function);
-          member.log_noise = std::move(after.log_noise);
           append(member.ledger, after.ledger);
-          append(member.noise_ledger, after.noise_ledger);
+          // The noise stands: it has heard nothing from the new rows.
+          if (member.log_noise) {
+            member.noise_ledger.shifts.resize(member.ledger.shifts.size());
+            member.noise_ledger.gradients.resize(member.ledger.shifts.size() *
+                                                 member.log_noise->mean.size());
+          }
         }
         note(trainer.result(), result);
         write_cavity(member, own, trainer.variances(), targets, k, result);

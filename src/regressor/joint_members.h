@@ -10,6 +10,9 @@
 
 namespace dma::detail {
 
+// From so many rows on, a joint network is learnt from as many first, then from all.
+inline constexpr std::size_t many_rows = 3000;
+
 struct JointFits {
   JointMembers members;
   std::vector<FitResult> results;  // one per draw; cavity predictions rows x targets

@@ -27,7 +27,7 @@ TrainingOptions training_options(const RegressorOptions& options, std::size_t ba
   training.belief_from_epoch = first_belief_epoch;
   training.ledger = options.ledger;
   training.noise.learn = !options.noise.has_value();
-  training.noise.source = NoiseSource::training;
+  training.noise.source = NoiseSource::cavity;
   return training;
 }
 

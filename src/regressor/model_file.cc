@@ -186,9 +186,9 @@ Json joint_json(const JointMembers& joint) {
 }
 
 JointPosterior read_joint(const SafetensorsFile& file, const std::string& name,
-                          const Architecture& architecture) {
+                          const Architecture& architecture, JointUnit unit) {
   const std::size_t weights = architecture.weight_count();
-  JointPosterior posterior{architecture, file.read<double>(name + "mean", {weights}),
+  JointPosterior posterior{architecture, unit, file.read<double>(name + "mean", {weights}),
                            file.read<double>(name + "prior_precision", {weights}),
                            file.read<double>(name + "factor", {weights * (weights + 1) / 2})};
   const auto finite = [](double value) { return std::isfinite(value); };
@@ -217,7 +217,7 @@ JointMembers read_joint_members(const SafetensorsFile& file, const Architecture&
     const Json& json = members[m];
     JointMember member;
     const std::string function = member_name(m) + "function.";
-    member.function = read_joint(file, function, architecture);
+    member.function = read_joint(file, function, architecture, JointUnit::leaky_relu);
     member.ledger = read_joint_ledger(file, function, rows, architecture.weight_count());
     json.at("noise_variance").get_to(member.noise_variance);
     json.at("value_mean").get_to(member.value_mean);
@@ -230,7 +230,7 @@ JointMembers read_joint_members(const SafetensorsFile& file, const Architecture&
       own.validate(Rule::linear);
       require(file, own.inputs() == architecture.inputs() + 1 && own.outputs() == 1,
               "a noise network does not fit its function");
-      member.log_noise = read_joint(file, noise, own);
+      member.log_noise = read_joint(file, noise, own, JointUnit::step);
       member.noise_ledger = read_joint_ledger(file, noise, rows, own.weight_count());
     }
     joint.members.push_back(std::move(member));

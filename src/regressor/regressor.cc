@@ -17,7 +17,6 @@ using detail::require;
 
 void validate(const RegressorOptions& options) {
   require(!options.target.empty(), "no target is named");
-  require(options.ensemble > 0, "ensemble is 0: at least one member is needed");
   require(options.epochs > 0, "epochs is 0");
   require(!options.noise || (*options.noise > 0 && std::isfinite(*options.noise)),
           "the noise must be positive and finite");

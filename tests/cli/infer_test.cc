@@ -235,7 +235,7 @@ TEST(Command, WrongUseIsStatusTwo) {
                 "--engine: gibbs not in {adf,direct,ep,vmp}");
   expect_misuse("infer " + example("product.json") + " --sweeps 0", "--sweeps");
   expect_misuse("infer", "graph is required");
-  expect_misuse("infre", "there is no command 'infre'; there are: infer");
+  expect_misuse("infre", "there is no command 'infre'; there are: fit");
   expect_misuse("", "subcommand is required");
 }
 

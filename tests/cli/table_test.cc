@@ -21,7 +21,7 @@ using dma::test::shell;
 using dma::test::shell_word;
 using nlohmann::json;
 
-const std::string quick = " --hidden 8 --epochs 8 --ensemble 2 --batch-size 5 ";
+const std::string quick = " --hidden 8 --epochs 8 --ensemble 2 --batch-size 5 --tolerance 0 ";
 
 std::string wave_csv(std::size_t rows, std::uint64_t seed) {
   const dma::Table table = dma::test::wave_table(rows, 0.3, seed);
@@ -132,9 +132,10 @@ TEST(Fit, SaysWhatCouldBeTheTarget) {
 TEST(Fit, AnInterruptSavesWhatThereIs) {
   const Scratch scratch;
   const std::string data = scratch.file("wave.csv", wave_csv(2000, 1));
-  const Outcome outcome = shell("timeout --preserve-status -s INT 2 $DMA fit " + shell_word(data) +
-                                " --target y --epochs 100000 --tolerance 0 --json --model " +
-                                shell_word(scratch.path("m")));
+  const Outcome outcome =
+      shell("timeout --preserve-status -s INT 2 $DMA fit " + shell_word(data) +
+            " --target y --epochs 100000 --tolerance 0 --belief independent --json --model " +
+            shell_word(scratch.path("m")));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("Interrupted"), std::string::npos) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["stopped"], "interrupted");

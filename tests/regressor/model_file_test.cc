@@ -25,6 +25,7 @@ using test::Scratch;
 Regressor small_model(bool single_precision = false, std::size_t hidden = 2) {
   return Regressor::fit(test::wave_table(30, 0.3, 1), {.target = "y",
                                                        .hidden = {hidden},
+                                                       .belief = Belief::independent,
                                                        .epochs = 3,
                                                        .batch_size = 10,
                                                        .ensemble = 2,
@@ -36,24 +37,28 @@ void expect_same_numbers(const Model& a, const Model& b) {
   EXPECT_EQ(a.batch_rows, b.batch_rows);
   EXPECT_EQ(a.row_hashes, b.row_hashes);
   EXPECT_EQ(a.members.index(), b.members.index());
-  std::visit(
-      [&]<class T>(const Members<T>& left) {
-        const auto& right = std::get<Members<T>>(b.members);
-        ASSERT_EQ(left.posteriors.size(), right.posteriors.size());
-        for (std::size_t m = 0; m < left.posteriors.size(); ++m) {
-          EXPECT_EQ(left.priors[m].mean, right.priors[m].mean);
-          EXPECT_EQ(left.priors[m].variance, right.priors[m].variance);
-          EXPECT_EQ(left.posteriors[m].tau, right.posteriors[m].tau);
-          EXPECT_EQ(left.posteriors[m].rho, right.posteriors[m].rho);
-          EXPECT_EQ(left.posteriors[m].noise_variance, right.posteriors[m].noise_variance);
-          ASSERT_EQ(left.ledgers[m].messages.size(), right.ledgers[m].messages.size());
-          for (std::size_t k = 0; k < left.ledgers[m].messages.size(); ++k) {
-            EXPECT_EQ(left.ledgers[m].messages[k].tau, right.ledgers[m].messages[k].tau);
-            EXPECT_EQ(left.ledgers[m].messages[k].rho, right.ledgers[m].messages[k].rho);
-          }
-        }
-      },
-      a.members);
+  const auto compare = [&]<class T>(const Members<T>& left) {
+    const auto& right = std::get<Members<T>>(b.members);
+    ASSERT_EQ(left.posteriors.size(), right.posteriors.size());
+    for (std::size_t m = 0; m < left.posteriors.size(); ++m) {
+      EXPECT_EQ(left.priors[m].mean, right.priors[m].mean);
+      EXPECT_EQ(left.priors[m].variance, right.priors[m].variance);
+      EXPECT_EQ(left.posteriors[m].tau, right.posteriors[m].tau);
+      EXPECT_EQ(left.posteriors[m].rho, right.posteriors[m].rho);
+      EXPECT_EQ(left.posteriors[m].noise_variance, right.posteriors[m].noise_variance);
+      ASSERT_EQ(left.ledgers[m].messages.size(), right.ledgers[m].messages.size());
+      for (std::size_t k = 0; k < left.ledgers[m].messages.size(); ++k) {
+        EXPECT_EQ(left.ledgers[m].messages[k].tau, right.ledgers[m].messages[k].tau);
+        EXPECT_EQ(left.ledgers[m].messages[k].rho, right.ledgers[m].messages[k].rho);
+      }
+    }
+  };
+  a.members.index() == 0 ? compare(std::get<0>(a.members)) : compare(std::get<1>(a.members));
+}
+
+Regressor joint_model() {
+  return Regressor::fit(test::wave_table(30, 0.3, 1),
+                        {.target = "y", .hidden = {2}, .epochs = 3, .ensemble = 2, .threads = 1});
 }
 
 // The reason for refusing a file, or nothing if it was read.
@@ -88,11 +93,29 @@ TEST(ModelFile, HoldsEverything) {
   for (const bool single : {false, true}) {
     const Regressor model = small_model(single);
     model.save(scratch.path("m"));
-    const Regressor again = Regressor::load(scratch.path("m"));
+    Regressor again = Regressor::load(scratch.path("m"));
     expect_same_numbers(model.model(), again.model());
     again.save(scratch.path("m2"));
     EXPECT_EQ(content(scratch.path("m")), content(scratch.path("m2")));
   }
+}
+
+TEST(ModelFile, HoldsAJointModel) {
+  const Scratch scratch;
+  const Regressor model = joint_model();
+  const auto& members = std::get<JointMembers>(model.model().members).members;
+  ASSERT_EQ(members.size(), 2U);
+  ASSERT_TRUE(members[1].log_noise);
+  ASSERT_EQ(members[1].ledger.shifts.size(), 30U);
+  model.save(scratch.path("m"));
+  const Regressor again = Regressor::load(scratch.path("m"));
+  again.save(scratch.path("m2"));
+  EXPECT_EQ(content(scratch.path("m")), content(scratch.path("m2")));
+  const auto& other = std::get<JointMembers>(again.model().members).members;
+  EXPECT_EQ(other[1].function.factor, members[1].function.factor);
+  EXPECT_EQ(other[1].log_noise->mean, members[1].log_noise->mean);
+  EXPECT_EQ(other[1].noise_ledger.gradients, members[1].noise_ledger.gradients);
+  EXPECT_EQ(other[1].value_mean, members[1].value_mean);
 }
 
 // Read by the layout's own description, not by our reader.
@@ -127,22 +150,27 @@ TEST(ModelFile, IsSafetensors) {
 
 TEST(ModelFile, EveryChangedByteIsNoticed) {
   const Scratch scratch;
-  small_model().save(scratch.path("m"), true);
-  const std::string file = content(scratch.path("m"));
-  for (std::size_t k = 0; k < file.size(); ++k) {
-    for (const int change : {1, 0x20, 0x80}) {
-      std::string altered = file;
-      altered[k] = static_cast<char>(altered[k] ^ change);
-      EXPECT_NE(refusal(scratch.file("altered", altered)), "") << "byte " << k;
-    }
+  joint_model().save(scratch.path("m"), true);
+  const std::string whole = content(scratch.path("m"));
+  std::fstream file(scratch.path("m"), std::ios::in | std::ios::out | std::ios::binary);
+  const auto put = [&](std::size_t at, char byte) {
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(byte);
+    file.flush();
+  };
+  for (std::size_t k = 0; k < whole.size(); ++k) {
+    put(k, static_cast<char>(whole[k] ^ (1 << k % 8)));
+    EXPECT_NE(refusal(scratch.path("m")), "") << "byte " << k;
+    put(k, whole[k]);
   }
+  EXPECT_EQ(refusal(scratch.path("m")), "");
 }
 
 TEST(ModelFile, EveryTruncationIsNoticed) {
   const Scratch scratch;
   small_model().save(scratch.path("m"), true);
   const std::string file = content(scratch.path("m"));
-  for (std::size_t size = 0; size < file.size(); size += 7) {
+  for (std::size_t size = 0; size < file.size(); size += 53) {
     EXPECT_NE(refusal(scratch.file("cut", file.substr(0, size))), "") << size;
   }
   EXPECT_NE(refusal(scratch.file("longer", file + "x")), "");
@@ -166,7 +194,7 @@ TEST(ModelFile, SaysWhyItRefuses) {
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
   expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit into the file");
-  expect(resealed(with(file, "\"shape\":[3,11]", "\"shape\":[11,3]")), "another type or shape");
+  expect(resealed(with(file, "\"shape\":[3,9]", "\"shape\":[9,3]")), "another type or shape");
   expect(resealed(with(file, "\"member.1.posterior.tau\"", "\"member.1.posterior.xau\"")),
          "has no array 'member.1.posterior.tau'");
   expect(resealed(with(file, "\\\"ensemble\\\":2", "\\\"ensemble\\\":9")), "has no array");

@@ -20,8 +20,9 @@
 // Independent weights (network/trainer.h) treat each other's uncertainty as noise; here what is known of
 // their sums is known. The price: D^2 numbers, D^2 per row, D^3 per epoch, for D weights.
 //
-// A unit is the leaky ReLU's forward message for an input of variance 1 (special::leaky_relu_moments): a
-// leaky ReLU with a round kink. Every layer has a bias.
+// A unit is the mean of a forward message whose input has variance 1, so that kinks are round: of the leaky
+// ReLU, slope z + (1 - slope) (z Phi(z) + phi(z)), or of a step from -1 to 1, 2 Phi(z) - 1, for functions
+// that must not grow without bound. Every layer has a bias.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +36,11 @@
 
 namespace dma {
 
+enum class JointUnit { leaky_relu, step };
+
 struct JointPosterior {
-  Architecture architecture;            // one output
+  Architecture architecture;  // one output
+  JointUnit unit;
   std::vector<double> mean;             // of every weight, in the flat order
   std::vector<double> prior_precision;  // of every weight, around 0
   std::vector<double> factor;           // L, precision = L L': lower triangle, row by row

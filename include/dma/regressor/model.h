@@ -45,12 +45,14 @@ struct RegressorOptions {
   Rule rule = Rule::linear;          // direct: independent only
   std::optional<double> noise = {};  // standard deviation in the target's unit; otherwise learnt
   bool constant_noise = false;  // learnt as one number; otherwise (joint) it depends on the inputs
-  std::size_t epochs = 60;
+  std::size_t epochs = 40;
   double tolerance = 1e-4;     // see TrainingOptions
   std::size_t patience = 0;    // see TrainingOptions
   std::size_t batch_size = 0;  // 0: as small as a ledger of 256 MB allows
   LedgerMode ledger = LedgerMode::full;
-  std::size_t ensemble = 5;  // posteriors from different draws of the prior means, mixed
+  // Posteriors from different starts (joint) or draws of the prior means, mixed; 0: four, or two of a joint
+  // belief over 3000 rows or more.
+  std::size_t ensemble = 0;
   std::uint64_t seed = 1;
   std::size_t threads = 0;  // 0: all cores; does not change the result
   bool single_precision = false;

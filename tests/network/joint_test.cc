@@ -1,0 +1,271 @@
+// Weights as one variable: against finite differences, and against exact Bayesian linear regression, which
+// a network without hidden layers is.
+#include "network/joint.h"
+
+#include <dma/special/random.h>
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+
+namespace dma {
+namespace {
+
+using detail::JointRows;
+using detail::JointSettings;
+using detail::JointTrainer;
+using detail::Matrix;
+using detail::RowLikelihood;
+using detail::RowMatrix;
+using detail::Vector;
+
+struct Rows {
+  std::vector<double> inputs, targets;
+  std::size_t width;
+
+  std::size_t size() const { return targets.size(); }
+  JointRows view() const { return {inputs, targets, size()}; }
+  JointRows part(std::size_t first, std::size_t count) const {
+    return {std::span(inputs).subspan(first * width, count * width),
+            std::span(targets).subspan(first, count), count};
+  }
+  // With the bias.
+  Matrix design() const {
+    const auto n = static_cast<Eigen::Index>(size());
+    const auto d = static_cast<Eigen::Index>(width);
+    Matrix x = Matrix::Ones(n, d + 1);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      for (Eigen::Index j = 0; j < d; ++j) x(i, j) = inputs[static_cast<std::size_t>(i * d + j)];
+    }
+    return x;
+  }
+  Vector y() const {
+    return Eigen::Map<const Vector>(targets.data(), static_cast<Eigen::Index>(size()));
+  }
+};
+
+// y = 2 x_0 - x_1 + 0.5 + noise; further columns say nothing.
+Rows linear_rows(std::size_t count, std::size_t width, double deviation, std::uint64_t seed) {
+  special::Random random(seed);
+  Rows rows{{}, {}, width};
+  for (std::size_t n = 0; n < count; ++n) {
+    for (std::size_t j = 0; j < width; ++j) rows.inputs.push_back(random.normal());
+    const double* x = rows.inputs.data() + n * width;
+    rows.targets.push_back(2 * x[0] - x[1] + 0.5 + deviation * random.normal());
+  }
+  return rows;
+}
+
+Architecture linear(std::size_t width) {
+  return {.widths = {width, 1}, .slopes = {0.1}, .bias = {true}};
+}
+
+JointSettings without_evidence() {
+  JointSettings settings;
+  settings.evidence_from = 1000;
+  settings.epochs = 60;
+  settings.tolerance = 0;
+  return settings;
+}
+
+JointTrainer fitted(const Rows& rows, double prior_precision, Vector& variances) {
+  JointTrainer trainer(linear(rows.width), JointUnit::leaky_relu, RowLikelihood::gaussian,
+                       prior_precision);
+  trainer.fit(rows.view(), variances, nullptr, without_evidence());
+  return trainer;
+}
+
+Vector mean_of(const JointPosterior& posterior) {
+  return Eigen::Map<const Vector>(posterior.mean.data(),
+                                  static_cast<Eigen::Index>(posterior.mean.size()));
+}
+
+// The prior's precisions of a linear network: one for the columns, 0.01 for the bias of the output. The
+// bias is the last input of the only layer, so it is the last group.
+Matrix prior_of(std::size_t width, double precision) {
+  Vector diagonal = Vector::Constant(static_cast<Eigen::Index>(width) + 1, precision);
+  diagonal[static_cast<Eigen::Index>(width)] = 0.01;
+  return diagonal.asDiagonal();
+}
+
+void expect_right_gradients(JointUnit unit) {
+  const Architecture network{.widths = {3, 5, 4, 1}, .slopes = {0.1, 0.4}, .bias = {true}};
+  special::Random random(1);
+  Vector weights(static_cast<Eigen::Index>(network.weight_count()));
+  for (double& w : weights) w = random.normal();
+  std::vector<double> inputs(12);
+  for (double& x : inputs) x = random.normal();
+  std::vector<double> values(4);
+  RowMatrix gradients;
+  detail::network_values(network, unit, weights, inputs, 0, 4, values.data(), &gradients);
+  for (Eigen::Index k = 0; k < weights.size(); ++k) {
+    const double step = 1e-5;
+    Vector moved = weights;
+    std::vector<double> above(4);
+    std::vector<double> below(4);
+    moved[k] = weights[k] + step;
+    detail::network_values(network, unit, moved, inputs, 0, 4, above.data(), nullptr);
+    moved[k] = weights[k] - step;
+    detail::network_values(network, unit, moved, inputs, 0, 4, below.data(), nullptr);
+    for (Eigen::Index n = 0; n < 4; ++n) {
+      const auto row = static_cast<std::size_t>(n);
+      EXPECT_NEAR(gradients(n, k), (above[row] - below[row]) / (2 * step), 1e-7);
+    }
+  }
+}
+
+TEST(NetworkValues, GradientsAgreeWithDifferences) {
+  expect_right_gradients(JointUnit::leaky_relu);
+  expect_right_gradients(JointUnit::step);
+}
+
+TEST(Joint, IsExactForALinearNetwork) {
+  const Rows rows = linear_rows(40, 4, 0.5, 2);
+  Vector variances = Vector::Constant(40, 0.3);
+  variances.head(10).setConstant(0.8);
+  const auto posterior = fitted(rows, 2, variances).posterior(rows.view(), variances, nullptr);
+  const Matrix x = rows.design();
+  const Matrix weighted = variances.cwiseInverse().asDiagonal() * x;
+  const Matrix precision = prior_of(4, 2) + x.transpose() * weighted;
+  const Vector mean = precision.ldlt().solve(weighted.transpose() * rows.y());
+  EXPECT_LT((mean_of(posterior) - mean).norm(), 1e-8);
+  const auto predicted = predict(posterior, rows.inputs, 40);
+  const Matrix covariance = precision.inverse();
+  for (Eigen::Index n = 0; n < 40; ++n) {
+    const auto row = static_cast<std::size_t>(n);
+    EXPECT_NEAR(predicted.mean[row], x.row(n).dot(mean), 1e-8);
+    EXPECT_NEAR(predicted.variance[row], x.row(n) * covariance * x.row(n).transpose(), 1e-10);
+  }
+  const auto marginals = marginal_variances(posterior);
+  for (Eigen::Index k = 0; k < 5; ++k) {
+    EXPECT_NEAR(marginals[static_cast<std::size_t>(k)], covariance(k, k), 1e-12);
+  }
+}
+
+TEST(Joint, ForgettingIsNeverHavingSeen) {
+  const Rows rows = linear_rows(30, 3, 0.5, 3);
+  Vector variances = Vector::Constant(30, 0.25);
+  JointLedger ledger;
+  auto posterior = fitted(rows, 1, variances).posterior(rows.view(), variances, &ledger);
+  const std::vector<std::size_t> gone{0, 1, 2, 3, 4};
+  forget(posterior, ledger, gone);
+  Rows rest{{rows.inputs.begin() + 15, rows.inputs.end()},
+            {rows.targets.begin() + 5, rows.targets.end()},
+            3};
+  Vector rest_variances = Vector::Constant(25, 0.25);
+  const auto anew = fitted(rest, 1, rest_variances).posterior(rest.view(), rest_variances, nullptr);
+  EXPECT_LT((mean_of(posterior) - mean_of(anew)).norm(), 1e-8);
+  for (std::size_t k = 0; k < anew.factor.size(); ++k) {
+    EXPECT_NEAR(posterior.factor[k], anew.factor[k], 1e-8);
+  }
+}
+
+// posterior = prior x ledger, also where the network is not linear.
+TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
+  const Rows rows = linear_rows(60, 2, 0.5, 4);
+  const Architecture network{.widths = {2, 6, 1}, .slopes = {0.1}, .bias = {true}};
+  JointTrainer trainer(network, JointUnit::leaky_relu, RowLikelihood::gaussian, 1);
+  trainer.draw_start(7, 1);
+  Vector variances = Vector::Constant(60, 0.25);
+  JointSettings settings = without_evidence();
+  settings.epochs = 500;
+  trainer.fit(rows.view(), variances, nullptr, settings);
+  JointLedger ledger;
+  const auto posterior = trainer.posterior(rows.view(), variances, &ledger);
+  const auto size = static_cast<Eigen::Index>(posterior.mean.size());
+  Matrix precision = Eigen::Map<const Vector>(posterior.prior_precision.data(), size).asDiagonal();
+  Vector shift = Vector::Zero(size);
+  for (std::size_t n = 0; n < 60; ++n) {
+    const Vector g =
+        Eigen::Map<const Vector>(ledger.gradients.data() + n * posterior.mean.size(), size);
+    precision += g * g.transpose();
+    shift += ledger.shifts[n] * g;
+  }
+  EXPECT_LT((precision.ldlt().solve(shift) - mean_of(posterior)).norm(), 1e-4);
+  Matrix lower = Matrix::Zero(size, size);
+  for (Eigen::Index i = 0, k = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j)
+      lower(i, j) = posterior.factor[static_cast<std::size_t>(k++)];
+  }
+  EXPECT_LT((lower * lower.transpose() - precision).norm(), 1e-9 * precision.norm());
+}
+
+TEST(Joint, LearningInTwoPartsIsLearningAll) {
+  const Rows rows = linear_rows(40, 3, 0.5, 5);
+  Vector variances = Vector::Constant(40, 0.25);
+  const auto all = fitted(rows, 1, variances).posterior(rows.view(), variances, nullptr);
+  JointTrainer first(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1);
+  Vector some = Vector::Constant(25, 0.25);
+  first.fit(rows.part(0, 25), some, nullptr, without_evidence());
+  const auto half = first.posterior(rows.part(0, 25), some, nullptr);
+  JointTrainer second(half, RowLikelihood::gaussian);
+  second.stand_on(half);
+  Vector others = Vector::Constant(15, 0.25);
+  second.fit(rows.part(25, 15), others, nullptr, without_evidence());
+  const auto both = second.posterior(rows.part(25, 15), others, nullptr);
+  EXPECT_LT((mean_of(both) - mean_of(all)).norm(), 1e-8);
+  for (std::size_t k = 0; k < all.factor.size(); ++k)
+    EXPECT_NEAR(both.factor[k], all.factor[k], 1e-8);
+}
+
+TEST(Evidence, FindsTheNoiseAndTheColumnsThatMatter) {
+  const Rows rows = linear_rows(400, 5, 0.5, 6);
+  JointTrainer trainer(linear(5), JointUnit::leaky_relu, RowLikelihood::gaussian, 1);
+  double noise = 0.1;
+  Vector variances = Vector::Constant(400, noise);
+  JointSettings settings;
+  settings.epochs = 60;
+  trainer.fit(rows.view(), variances, &noise, settings);
+  EXPECT_NEAR(noise, 0.25, 0.04);
+  EXPECT_EQ(variances[7], noise);
+  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  for (std::size_t column = 2; column < 5; ++column) {
+    EXPECT_GT(posterior.prior_precision[column], 50 * posterior.prior_precision[0]);
+    EXPECT_NEAR(posterior.mean[column], 0, 0.06);
+  }
+}
+
+// f is the log of a variance: 1 on one side, 9 on the other.
+TEST(LogVariance, IsLearnt) {
+  special::Random random(8);
+  Rows rows{{}, {}, 1};
+  for (std::size_t n = 0; n < 4000; ++n) {
+    rows.inputs.push_back(n % 2 == 0 ? -1 : 1);
+    rows.targets.push_back(std::pow((n % 2 == 0 ? 1 : 3) * random.normal(), 2));
+  }
+  JointTrainer trainer(linear(1), JointUnit::step, RowLikelihood::log_variance, 0.1);
+  Vector unused = Vector::Ones(4000);
+  trainer.fit(rows.view(), unused, nullptr, without_evidence());
+  const Vector values = trainer.values(rows.view());
+  EXPECT_NEAR(values[0], 0, 0.15);
+  EXPECT_NEAR(values[1], std::log(9), 0.15);
+}
+
+TEST(Joint, RefusesWhatItIsNot) {
+  EXPECT_THROW(
+      JointTrainer({.widths = {2, 2}, .bias = {true}}, JointUnit::step, RowLikelihood::gaussian, 1),
+      NetworkError);
+  EXPECT_THROW(JointTrainer({.widths = {2, 1}, .bias = {false}}, JointUnit::step,
+                            RowLikelihood::gaussian, 1),
+               NetworkError);
+}
+
+TEST(Joint, StopsWhenAskedAndWhenSettled) {
+  const Rows rows = linear_rows(40, 3, 0.5, 5);
+  JointTrainer trainer(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1);
+  Vector variances = Vector::Constant(40, 0.25);
+  JointSettings settings;
+  settings.go_on = [](std::size_t epoch) { return epoch < 3; };
+  auto result = trainer.fit(rows.view(), variances, nullptr, settings);
+  EXPECT_EQ(result.stopped, Stopped::interrupted);
+  EXPECT_EQ(result.epochs, 3U);
+  settings.go_on = {};
+  settings.epochs = 1000;
+  result = trainer.fit(rows.view(), variances, nullptr, settings);
+  EXPECT_EQ(result.stopped, Stopped::tolerance);
+  EXPECT_LT(result.epochs, 30U);
+}
+
+}  // namespace
+}  // namespace dma
