@@ -287,8 +287,9 @@ void add_fit(CLI::App& app) {
       ->option_text("N")
       ->group("Training");
   command
-      ->add_option("--batch-size", options.batch_size,
-                   "rows that share a message in the ledger (default: as few as 256 MB allow)")
+      ->add_option(
+          "--batch-size", options.batch_size,
+          "rows that share a message in the ledger (default: one, or as few as 64 MB allow)")
       ->check(CLI::PositiveNumber)
       ->option_text("N")
       ->group("Training");

@@ -163,7 +163,7 @@ void print_model(const Model& model, const std::filesystem::path& path) {
     print_entry("left out", column.name + ": " + column.reason);
   }
   print_entry("network",
-              fmt::format("{}, {} weights, {} member(s), slope {:g}, rule {}",
+              fmt::format("{}, {} weights, members: {}, slope {:g}, rule {}, {} belief",
                           list_text(report.layers, "-"), report.weights, model.options.ensemble,
                           model.options.slope, name_of(model.options.rule)));
   print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}, {:.2f} s", report.rows,
@@ -191,11 +191,15 @@ void print_model(const Model& model, const std::filesystem::path& path) {
              report.certificate.repaired);
   for (std::size_t l = 0; l < report.certificate.layers.size(); ++l) {
     const LayerCertificate& layer = report.certificate.layers[l];
-    fmt::print(
-        "  layer {}: {:.1f} % of {} product messages outside the theorem (signal to noise below "
-        "2), median {:.2g}; precisions {:.3g} to {:.3g}\n",
-        l + 1, 100 * layer.share_below_two, layer.product_messages, layer.signal_to_noise[2],
-        layer.smallest_precision, layer.largest_precision);
+    fmt::print("  layer {}: precisions {:.3g} to {:.3g}", l + 1, layer.smallest_precision,
+               layer.largest_precision);
+    if (layer.product_messages > 0) {
+      fmt::print(
+          "; {:.1f} % of {} product messages outside the theorem (signal to noise below 2), "
+          "median {:.2g}",
+          100 * layer.share_below_two, layer.product_messages, layer.signal_to_noise[2]);
+    }
+    fmt::print("\n");
   }
 }
 

@@ -27,12 +27,14 @@ std::string list_text(const std::vector<std::size_t>& numbers, std::string_view 
 }
 
 std::string coverage_text(const std::array<double, 4>& coverage) {
-  std::string text;
+  std::string shares;
+  std::string levels;
   for (std::size_t k = 0; k < coverage.size(); ++k) {
-    text += fmt::format("{}{:.1f} % in the {:g} % interval", k == 0 ? "" : ", ", 100 * coverage[k],
-                        100 * Metrics::levels[k]);
+    const char* comma = k == 0 ? "" : ", ";
+    shares += fmt::format("{}{:.1f}", comma, 100 * coverage[k]);
+    levels += fmt::format("{}{:g}", comma, 100 * Metrics::levels[k]);
   }
-  return text;
+  return shares + " % in the " + levels + " % intervals";
 }
 
 std::size_t peak_bytes() {
@@ -63,6 +65,9 @@ void print_fit(const Model& model) {
   print_entry("cavity NLL",
               fmt::format("{:.4f}, as a held-out set would score", report.cavity_nll()));
   print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
+  if (model.options.belief == Belief::joint && model.options.ledger != LedgerMode::full) {
+    print_entry("ledger", "not kept, it would be large: to forget rows will need --data");
+  }
   print_entry("time, memory",
               fmt::format("{:.2f} s, {} at most", report.seconds, bytes_text(peak_bytes())));
 }

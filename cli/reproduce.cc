@@ -1,11 +1,11 @@
 // dma reproduce NAME... --out DIR: the paper's claims, measured.
 #include <CLI/CLI.hpp>
+#include <dma/data/atomic_file.h>
 #include <fmt/core.h>
 
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "bad_input.h"
@@ -41,17 +41,6 @@ std::vector<Experiment> chosen(const std::vector<std::string>& names) {
   return result;
 }
 
-// Written beside its place and renamed, so that a file that is there is whole.
-void write(const std::filesystem::path& path, const json& content) {
-  auto partial = path;
-  partial += ".partial";
-  std::ofstream file(partial);
-  file << content.dump(1) << "\n";
-  file.close();
-  if (!file) throw BadInput(partial.string() + ": cannot be written");
-  std::filesystem::rename(partial, path);
-}
-
 // The figures of a summary, one per line; lists are left to the file.
 void print_figures(const json& figures, int indent) {
   for (const auto& [key, value] : figures.items()) {
@@ -79,7 +68,9 @@ void run(const Arguments& arguments) {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     result["experiment"] = experiment.name;
     const auto path = arguments.out / (std::string(experiment.name) + ".json");
-    write(path, result);
+    AtomicFile file(path);
+    file.write(result.dump(1) + "\n");
+    file.commit();
     fmt::print(stderr, "{:<15} {:6.1f} s  {}\n", experiment.name, seconds.count(), path.string());
     if (!arguments.json) {
       fmt::print("{}\n", experiment.name);

@@ -70,11 +70,11 @@ Vector mean_of(const JointPosterior& posterior) {
   return Eigen::Map<const Vector>(posterior.mean.data(), index(posterior.mean.size()));
 }
 
-// diag(P) of P = (L L')^-1
-Vector covariance_diagonal(const LowerFactor& factor, Eigen::Index size) {
-  Matrix inverse = Matrix::Identity(size, size);
-  factor.matrixL().solveInPlace(inverse);
-  return inverse.colwise().squaredNorm();
+// Of a lower triangle.
+Matrix inverse_of(const Matrix& lower) {
+  Matrix inverse = Matrix::Identity(lower.rows(), lower.cols());
+  lower.triangularView<Eigen::Lower>().solveInPlace(inverse);
+  return inverse;
 }
 
 struct UnitValue {
@@ -284,7 +284,8 @@ void JointTrainer::add_prior(Matrix& precision) const {
 // Returns the number of well determined weights.
 double JointTrainer::learn_precisions(const Matrix& precision) {
   const LowerFactor factor(precision);
-  const Vector variance = covariance_diagonal(factor, weights_.size());
+  const Vector variance =
+      inverse_of(factor.matrixL()).colwise().squaredNorm();  // diag of the inverse
   std::vector<double> determined(precision_.size(), 0);
   std::vector<double> squares(precision_.size(), 0);
   for (std::size_t k = 0; k < group_.size(); ++k) {
@@ -394,31 +395,38 @@ JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& vari
   return result;
 }
 
+JointPredictor::JointPredictor(const JointPosterior& posterior)
+    : architecture_(posterior.architecture),
+      unit_(posterior.unit),
+      weights_(mean_of(posterior)),
+      inverse_factor_(inverse_of(unpacked(posterior))) {}
+
+void JointPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
+                             double* variance) const {
+  RowMatrix gradients;
+  Matrix whitened;
+  each_block(rows, [&](std::size_t first, std::size_t count) {
+    network_values(architecture_, unit_, weights_, inputs, first, count, mean + first, &gradients);
+    whitened.noalias() = inverse_factor_.triangularView<Eigen::Lower>() * gradients.transpose();
+    for (std::size_t n = 0; n < count; ++n) {
+      variance[first + n] = whitened.col(index(n)).squaredNorm();
+    }
+  });
+}
+
 }  // namespace detail
 
 JointPrediction predict(const JointPosterior& posterior, std::span<const double> inputs,
                         std::size_t rows) {
-  const detail::Matrix lower = detail::unpacked(posterior);
-  const detail::Vector weights = detail::mean_of(posterior);
   JointPrediction result{std::vector<double>(rows), std::vector<double>(rows)};
-  detail::RowMatrix gradients;
-  detail::each_block(rows, [&](std::size_t first, std::size_t count) {
-    detail::network_values(posterior.architecture, posterior.unit, weights, inputs, first, count,
-                           result.mean.data() + first, &gradients);
-    detail::Matrix solved = gradients.transpose();
-    lower.triangularView<Eigen::Lower>().solveInPlace(solved);
-    for (std::size_t n = 0; n < count; ++n) {
-      result.variance[first + n] = solved.col(static_cast<Eigen::Index>(n)).squaredNorm();
-    }
-  });
+  detail::JointPredictor(posterior).predict(inputs, rows, result.mean.data(),
+                                            result.variance.data());
   return result;
 }
 
 std::vector<double> marginal_variances(const JointPosterior& posterior) {
-  const detail::Matrix lower = detail::unpacked(posterior);
-  detail::Matrix inverse = detail::Matrix::Identity(lower.rows(), lower.cols());
-  lower.triangularView<Eigen::Lower>().solveInPlace(inverse);
-  const detail::Vector variances = inverse.colwise().squaredNorm();
+  const detail::Vector variances =
+      detail::inverse_of(detail::unpacked(posterior)).colwise().squaredNorm();
   return {variances.begin(), variances.end()};
 }
 

@@ -272,35 +272,43 @@ class MemberTrainer {
   bool has_squares_ = false;
 };
 
-// Mean and variances of one member at some rows, written at [target] of each row.
-void predict_member(const JointMember& member, std::span<const double> inputs, std::size_t rows,
-                    std::size_t targets, std::size_t target, std::size_t first,
-                    Prediction& prediction) {
-  const auto function = dma::predict(member.function, inputs, rows);
-  std::vector<double> noise(rows, member.noise_variance);
-  if (member.log_noise) {
-    const auto log_noise = dma::predict(
-        *member.log_noise,
-        noise_inputs(inputs, function.mean, member.value_mean, member.value_deviation), rows);
+// A member made ready for many rows.
+class MemberPredictor {
+ public:
+  explicit MemberPredictor(const JointMember& member)
+      : function_(member.function),
+        noise_variance_(member.noise_variance),
+        value_mean_(member.value_mean),
+        value_deviation_(member.value_deviation) {
+    if (member.log_noise) log_noise_.emplace(*member.log_noise);
+  }
+
+  Prediction predict(std::span<const double> inputs, std::size_t rows) const {
+    Prediction result{std::vector<double>(rows), std::vector<double>(rows),
+                      std::vector<double>(rows, noise_variance_)};
+    function_.predict(inputs, rows, result.mean.data(), result.epistemic_variance.data());
+    if (!log_noise_) return result;
+    std::vector<double> mean(rows);
+    std::vector<double> variance(rows);
+    log_noise_->predict(noise_inputs(inputs, result.mean, value_mean_, value_deviation_), rows,
+                        mean.data(), variance.data());
     for (std::size_t n = 0; n < rows; ++n) {
-      noise[n] = expected_noise(log_noise.mean[n], log_noise.variance[n]);
+      result.noise_variance[n] = expected_noise(mean[n], variance[n]);
     }
+    return result;
   }
-  for (std::size_t n = 0; n < rows; ++n) {
-    const std::size_t place = (first + n) * targets + target;
-    prediction.mean[place] = function.mean[n];
-    prediction.epistemic_variance[place] = function.variance[n];
-    prediction.noise_variance[place] = noise[n];
-  }
-}
+
+ private:
+  JointPredictor function_;
+  std::optional<JointPredictor> log_noise_;
+  double noise_variance_, value_mean_, value_deviation_;
+};
 
 // Each row predicted without its own message: see network/joint.h.
 void write_cavity(const JointMember& member, const TargetRows& rows, const Vector& variances,
                   std::size_t targets, std::size_t target, FitResult& result) {
   const std::size_t count = rows.targets.size();
-  Prediction all{std::vector<double>(count), std::vector<double>(count),
-                 std::vector<double>(count)};
-  predict_member(member, rows.inputs, count, 1, 0, 0, all);
+  const Prediction all = MemberPredictor(member).predict(rows.inputs, count);
   for (std::size_t n = 0; n < count; ++n) {
     const double stays = 1 - all.epistemic_variance[n] / variances[index(n)];
     const double miss = rows.targets[n] - all.mean[n];
@@ -309,6 +317,21 @@ void write_cavity(const JointMember& member, const TargetRows& rows, const Vecto
     result.cavity_predictions.variance[place] = all.epistemic_variance[n] / stays;
     result.cavity_predictions.noise[place] = all.noise_variance[n];
   }
+}
+
+// No product sends a message of its own in a joint network: what there is to certify are the precisions.
+Certificate certify(const JointMember& member, std::size_t rows) {
+  Certificate certificate{.examples = rows, .layers = {}};
+  const Architecture& architecture = member.function.architecture;
+  const auto variances = marginal_variances(member.function);
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const auto begin = variances.begin() + static_cast<std::ptrdiff_t>(architecture.offset(l));
+    const auto end = variances.begin() + static_cast<std::ptrdiff_t>(architecture.offset(l + 1));
+    const auto [least, most] = std::minmax_element(begin, end);
+    certificate.layers.push_back(
+        {.smallest_precision = 1 / *most, .largest_precision = 1 / *least});
+  }
+  return certificate;
 }
 
 // One function per draw and target, side by side; each returns its member and says how it went.
@@ -337,7 +360,7 @@ JointFits learn_all(std::size_t draws, const OrderedRows& rows, std::size_t targ
       for (std::size_t k = 0; k < targets; ++k) {
         learn(m, k, go_on, fits.members.members[m * targets + k], result);
       }
-      result.certificate.examples = rows.rows;
+      if (rows.rows > 0) result.certificate = certify(fits.members.members[m * targets], rows.rows);
     });
   });
   return fits;
@@ -444,7 +467,7 @@ JointFits change_joint(const JointMembers& members, const RegressorOptions& opti
   const bool with_data = !change.attach.empty();
   const OrderedRows rows = all_rows(change);  // all there are, or only the new ones
   const auto gone = removed_rows(change);
-  const bool keeps_ledger = !members.members.front().ledger.shifts.empty();
+  const bool keeps_ledger = options.ledger == LedgerMode::full;
   return learn_all(
       options.ensemble, rows, targets, options, progress,
       [&](std::size_t m, std::size_t k, const auto& go_on, JointMember& member, FitResult& result) {
@@ -479,20 +502,26 @@ Prediction predict(const JointMembers& members, std::size_t targets, std::span<c
                    std::size_t rows, std::size_t threads) {
   const std::size_t draws = members.members.size() / targets;
   const std::size_t width = members.members.front().function.architecture.inputs();
+  const std::vector<MemberPredictor> predictors(members.members.begin(), members.members.end());
   const std::vector<double> zeros(rows * targets);
   std::vector<Prediction> parts(draws, {zeros, zeros, zeros});
+  const auto predict_range = [&](const tbb::blocked_range<std::size_t>& range) {
+    const auto own = inputs.subspan(range.begin() * width, range.size() * width);
+    for (std::size_t m = 0; m < predictors.size(); ++m) {
+      const Prediction one = predictors[m].predict(own, range.size());
+      Prediction& part = parts[m / targets];
+      for (std::size_t n = 0; n < range.size(); ++n) {
+        const std::size_t place = (range.begin() + n) * targets + m % targets;
+        part.mean[place] = one.mean[n];
+        part.epistemic_variance[place] = one.epistemic_variance[n];
+        part.noise_variance[place] = one.noise_variance[n];
+      }
+    }
+  };
   tbb::task_arena arena(concurrency(threads));
   arena.execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<std::size_t>(0, rows, rows_per_task),
-        [&](const auto& range) {
-          const auto own = inputs.subspan(range.begin() * width, range.size() * width);
-          for (std::size_t m = 0; m < members.members.size(); ++m) {
-            predict_member(members.members[m], own, range.size(), targets, m % targets,
-                           range.begin(), parts[m / targets]);
-          }
-        },
-        tbb::simple_partitioner());
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, rows_per_task), predict_range,
+                      tbb::simple_partitioner());
   });
   return mix(parts);
 }

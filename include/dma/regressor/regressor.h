@@ -94,10 +94,10 @@ class Regressor {
 
   // Learns new rows as new batches. Without the training data the old messages stand; with it the old
   // batches are swept too and the noise is learnt again.
-  ChangeReport update(const Table& rows, const ChangeOptions& options = {});
+  ChangeReport update(const Table& table, const ChangeOptions& options = {});
   // Divides out the messages of the batches that contain the rows. Without the training data whole
   // batches go; with it their other rows are put back and everything is swept again.
-  ChangeReport forget_rows(const Table& rows, const ChangeOptions& options = {});
+  ChangeReport forget_rows(const Table& table, const ChangeOptions& options = {});
   ChangeReport forget_batch(std::size_t batch, const ChangeOptions& options = {});
 
   // Atomically: the file is the old one or the new one, whole. Slim: without the ledger, so that nothing
