@@ -165,7 +165,8 @@ void print_model(const Model& model, const std::filesystem::path& path) {
   print_entry("network",
               fmt::format("{}, {} weights, members: {}, slope {:g}, rule {}, {} belief",
                           list_text(report.layers, "-"), report.weights, model.options.ensemble,
-                          model.options.slope, name_of(model.options.rule)));
+                          model.options.slope, name_of(model.options.rule),
+                          model.options.belief == Belief::joint ? "joint" : "independent"));
   print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}, {:.2f} s", report.rows,
                                       report.epochs, name_of(report.stopped), report.seconds));
   for (std::size_t k = 0; k < report.noise_std.size(); ++k) {

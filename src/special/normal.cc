@@ -11,19 +11,27 @@
 namespace dma::special {
 namespace {
 
-// Chebyshev series at t in [-1, 1] by Clenshaw's recurrence.
 template <std::floating_point T>
-T chebyshev(const double* series, T t) {
+struct Pair {
+  T first, second;
+};
+
+// Two Chebyshev series at t in [-1, 1] by Clenshaw's recurrence, side by side: each step waits for the last
+// one, and the two do not wait for each other.
+template <std::floating_point T>
+Pair<T> chebyshev(const double* first, const double* second, T t) {
   constexpr int terms = sizeof(T) == sizeof(float) ? detail::tail_terms_float  //
                                                    : detail::tail_terms_double;
-  T next = 0;
-  T last = 0;
+  const T twice = 2 * t;
+  Pair<T> next{0, 0};
+  Pair<T> last{0, 0};
   for (int m = terms - 1; m > 0; --m) {
-    const T current = 2 * t * next - last + T(series[m]);
+    const Pair<T> current{twice * next.first - last.first + T(first[m]),
+                          twice * next.second - last.second + T(second[m])};
     last = next;
     next = current;
   }
-  return t * next - last + T(series[0]);
+  return {t * next.first - last.first + T(first[0]), t * next.second - last.second + T(second[0])};
 }
 
 // I_n(-x) / phi(x) = h_n s^(n+1), s = 1 / (1 + x). h_n stays between 0.5 and 2 for every x >= 0.
@@ -35,7 +43,8 @@ struct TailSeries {
 template <std::floating_point T>
 TailSeries<T> tail_series(T x) {
   const T t = x < T(1e6) ? (x - 5) / (x + 5) : 1 - 10 / (x + 5);
-  return {chebyshev(detail::tail_series_1, t), chebyshev(detail::tail_series_2, t), 1 / (1 + x)};
+  const auto [h1, h2] = chebyshev(detail::tail_series_1, detail::tail_series_2, t);
+  return {h1, h2, 1 / (1 + x)};
 }
 
 // Phi(-x), I_1(-x), I_2(-x) for x >= 0.
