@@ -45,9 +45,10 @@ bool ProgressBar::show(const FitProgress& now) {
   for (const std::size_t epochs : epochs_) done += epochs;
   const std::size_t most = now.members * now.epochs;
   const std::size_t filled = width * done / most;
-  fmt::print(stderr, "\r\033[K[{}{}] member {} of {}, epoch {} of at most {}, batch {} of {}",
+  fmt::print(stderr, "\r\033[K[{}{}] member {} of {}, epoch {} of at most {}",
              std::string(filled, '='), std::string(width - filled, ' '), now.member + 1,
-             now.members, now.epoch, now.epochs, now.batch, now.batches);
+             now.members, now.epoch, now.epochs);
+  if (now.batches > 1) fmt::print(stderr, ", batch {} of {}", now.batch, now.batches);
   std::fflush(stderr);
   return go_on;
 }

@@ -59,7 +59,11 @@ void print_fit(const Model& model) {
   for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
     const std::string of =
         report.noise_std.size() == 1 ? "" : " (" + model.encoder.targets[k].name + ")";
-    print_entry("noise std" + of, fmt::format("{:.4g}", report.noise_std[k]));
+    print_entry(
+        "noise std" + of,
+        fmt::format(
+            "{:.4g}{}", report.noise_std[k],
+            report.noise_at_floor[k] ? ", the least there is: the rows are fitted exactly" : ""));
   }
   print_entry("training NLL", fmt::format("{:.4f}", report.train_nll));
   print_entry("cavity NLL",
@@ -126,6 +130,7 @@ Json fit_json(const Model& model) {
           {"epochs", report.epochs},
           {"stopped", name_of(report.stopped)},
           {"noise_std", per_target(report.noise_std)},
+          {"noise_at_floor", report.noise_at_floor},
           {"train_nll", report.train_nll},
           {"cavity_nll", report.cavity_nll()},
           {"cavity_coverage", coverage_json(report.cavity_coverage())},

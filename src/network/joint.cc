@@ -18,7 +18,6 @@ constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
 constexpr double least_precision = 1e-4;        // of a group of weights; more is not told from less
 constexpr double most_precision = 1e6;
 constexpr double least_determined = 1e-9;
-constexpr double least_noise = 1e-8;  // of a standardised target
 
 Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 
@@ -356,7 +355,7 @@ JointTrainer::Result JointTrainer::fit(const JointRows& rows, Vector& variances,
           squares += std::pow(rows.targets[n] - sum.values[index(n)], 2);
         }
         const double learnt =
-            std::max(least_noise, squares / std::max(0.1 * count, count - determined));
+            std::max(least_noise_variance, squares / std::max(0.1 * count, count - determined));
         sum.precision *= *noise / learnt;
         sum.gradient *= *noise / learnt;
         *noise = learnt;

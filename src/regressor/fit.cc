@@ -183,9 +183,12 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
   const auto cavity = mixed_cavity(results, encoder);
   report.cavity.clear();
   report.noise_std.clear();
+  report.noise_at_floor.clear();
   for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
     report.cavity.push_back(score_target(cavity, rows.targets, encoder, k));
     report.noise_std.push_back(mean_noise(cavity, k, encoder.targets.size()));
+    const double floor = std::sqrt(least_noise_variance) * encoder.targets[k].deviation;
+    report.noise_at_floor.push_back(report.noise_std.back() < 1.01 * floor);
   }
 }
 

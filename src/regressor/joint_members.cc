@@ -21,7 +21,6 @@ constexpr std::size_t later_noise_epochs = 15;
 constexpr double first_prior_precision = 1;
 constexpr double first_noise_prior_precision = 5;
 constexpr double noise_gain = 0.5;
-constexpr double least_row_noise = 1e-8;  // of a standardised target
 constexpr std::size_t rows_per_task = 512;
 
 // How often the noise and the function are refined in turn.
@@ -73,7 +72,7 @@ std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const
 
 // Mean of the noise variance exp(g), g ~ N(mean, variance).
 double expected_noise(double mean, double variance) {
-  return std::max(least_row_noise, std::exp(mean + variance / 2));
+  return std::max(least_noise_variance, std::exp(mean + variance / 2));
 }
 
 // One member while it is learnt.
@@ -197,7 +196,7 @@ class MemberTrainer {
   void take_variances(std::size_t rows) {
     const Vector log_variance = noise_->values({inputs_, squares_, rows});
     for (std::size_t n = 0; n < rows; ++n) {
-      variances_[index(n)] = std::max(least_row_noise, std::exp(log_variance[index(n)]));
+      variances_[index(n)] = std::max(least_noise_variance, std::exp(log_variance[index(n)]));
     }
   }
 

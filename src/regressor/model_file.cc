@@ -44,8 +44,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayerCertificate, product_messages, share_bel
                                    largest_precision)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certificate, examples, repaired, layers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FitReport, rows, rows_without_target, weights, layers, batches,
-                                   batch_size, epochs, stopped, noise_std, train_nll, cavity,
-                                   seconds, ledger_bytes, certificate)
+                                   batch_size, epochs, stopped, noise_std, noise_at_floor,
+                                   train_nll, cavity, seconds, ledger_bytes, certificate)
 
 namespace {
 

@@ -180,6 +180,30 @@ TEST_P(EachBelief, FitStoppedAtOnceStillIsAModel) {
   EXPECT_TRUE(std::isfinite(model.evaluate(table).front().nll));
 }
 
+TEST_P(EachBelief, FitSurvivesOddTables) {
+  const std::vector<Table> tables{
+      {.columns = {{.name = "a", .numbers = {1, 2}}, {.name = "y", .numbers = {2, 3}}}},
+      {.columns = {{.name = "a", .numbers = {1, 2, 3}},
+                   {.name = "b", .numbers = {2, 3, 1}},
+                   {.name = "c", .numbers = {3, 1, 4}},
+                   {.name = "d", .numbers = {4, 4, 1}},
+                   {.name = "y", .numbers = {6, 7, 9}}}},
+      {.columns = {{.name = "a", .numbers = {1, 1, 1, 2, 2, 2}},
+                   {.name = "y", .numbers = {3, 3, 3, 4, 4, 4}}}},
+      {.columns = {{.name = "a", .numbers = {1, 2, 3, 4, 5, 6}},
+                   {.name = "b", .numbers = {2, 4, 6, 8, 10, 12}},
+                   {.name = "y", .numbers = {1e9, 0, 1, 0, 1, 0}}}}};
+  for (const Table& table : tables) {
+    const auto model = Regressor::fit(table, quick());
+    EXPECT_TRUE(std::isfinite(model.report().cavity_nll()));
+    EXPECT_TRUE(std::isfinite(model.report().train_nll));
+    for (const Predicted& p : model.predict(table)) {
+      EXPECT_TRUE(std::isfinite(p.mean));
+      EXPECT_TRUE(p.stddev() > 0 && std::isfinite(p.stddev()));
+    }
+  }
+}
+
 TEST_P(EachBelief, PredictColumnsMayMoveAndBeMore) {
   const Table table = wave_table(60, 0.3, 6);
   const auto model = Regressor::fit(table, quick());

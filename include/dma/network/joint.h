@@ -36,6 +36,10 @@
 
 namespace dma {
 
+// Of a standardised target: what is fitted to the last digit still has so much noise, and reports say when
+// it was reached.
+inline constexpr double least_noise_variance = 1e-8;
+
 enum class JointUnit { leaky_relu, step };
 
 struct JointPosterior {

@@ -76,6 +76,8 @@ struct FitReport {
   std::size_t ledger_bytes = 0;
   Certificate certificate = {};  // of the first member
 
+  std::vector<bool> noise_at_floor = {};  // per target: the noise is the least there is
+
   double cavity_nll() const;                      // mean over targets
   std::array<double, 4> cavity_coverage() const;  // mean over targets
 };

@@ -1,0 +1,76 @@
+// The old file or the new one, whole.
+#include <dma/data/atomic_file.h>
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "scratch.h"
+
+namespace dma {
+namespace {
+
+using test::content;
+using test::Scratch;
+
+TEST(AtomicFile, AppearsWithCommit) {
+  const Scratch scratch;
+  {
+    AtomicFile file(scratch.path("f"));
+    file.write("new");
+    EXPECT_FALSE(std::filesystem::exists(scratch.path("f")));
+    file.commit();
+  }
+  EXPECT_EQ(content(scratch.path("f")), "new");
+  EXPECT_EQ(scratch.files(), 1U);
+}
+
+TEST(AtomicFile, WithoutCommitNothingHasHappened) {
+  const Scratch scratch;
+  scratch.file("f", "old");
+  { AtomicFile(scratch.path("f")).write(std::string(3 << 20, 'x')); }
+  EXPECT_EQ(content(scratch.path("f")), "old");
+  EXPECT_EQ(scratch.files(), 1U);
+}
+
+TEST(AtomicFile, HoldsPiecesOfAnySize) {
+  const Scratch scratch;
+  std::string all;
+  AtomicFile file(scratch.path("f"));
+  for (std::size_t size = 1; size < 5'000'000; size = 3 * size + 1) {
+    const std::string piece(size, static_cast<char>('a' + size % 26));
+    file.write(piece);
+    all += piece;
+  }
+  file.commit();
+  EXPECT_EQ(content(scratch.path("f")), all);
+}
+
+TEST(AtomicFile, KeepsPermissionsAndLinks) {
+  const Scratch scratch;
+  scratch.file("f", "old");
+  ::chmod(scratch.path("f").c_str(), 0640);
+  std::filesystem::create_symlink(scratch.path("f"), scratch.path("link"));
+  AtomicFile file(scratch.path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch.path("link")));
+  EXPECT_EQ(content(scratch.path("f")), "new");
+  struct stat status {};
+  ::stat(scratch.path("f").c_str(), &status);
+  EXPECT_EQ(status.st_mode & 0777, 0640U);
+}
+
+TEST(AtomicFile, SaysWhyNot) {
+  const Scratch scratch;
+  EXPECT_THROW(AtomicFile(scratch.path("no/such/folder/f")), FileError);
+  EXPECT_THROW(AtomicFile(scratch.path("")), FileError);
+  AtomicFile full("/dev/full");
+  full.write("x");
+  EXPECT_THROW(full.commit(), FileError);
+}
+
+}  // namespace
+}  // namespace dma
