@@ -349,6 +349,30 @@ TEST(BadInput, AFullDiskLeavesTheOldModel) {
   EXPECT_NE(full.err.find("standard output: cannot be written"), std::string::npos) << full.err;
 }
 
+TEST(Benchmark, ScoresTheSplitsGiven) {
+  const Scratch scratch;
+  scratch.file("yacht.csv", wave_csv(60, 1));
+  scratch.file("yacht.splits.json", R"({"test": [[0, 1, 2, 3, 4], [10, 20, 30], [5, 6]]})");
+  const std::string command = "benchmark --data " + shell_word(scratch.path("")) + " --sets yacht ";
+  const json report = parsed(run(command + "--splits 2 --json --threads 1"));
+  ASSERT_EQ(report["sets"].size(), 1U);
+  const json& set = report["sets"][0];
+  EXPECT_EQ(set["name"], "yacht");
+  EXPECT_EQ(set["splits"], 2);
+  for (const char* key : {"rmse", "rmse_se", "ll", "ll_se", "seconds"}) {
+    EXPECT_TRUE(set[key].is_number()) << key;
+  }
+  EXPECT_EQ(set["published"]["PBP"]["ll"], -1.63);
+  const json again = parsed(run(command + "--splits 2 --json --threads 2"));
+  EXPECT_EQ(again["sets"][0]["ll"], set["ll"]);
+  scratch.file("yacht.splits.json", R"({"test": [[60]]})");
+  expect_refusal(run(command), "yacht.splits.json: row 60 of a table of 60");
+  scratch.file("yacht.splits.json", "[");
+  expect_refusal(run(command), "not a list of splits");
+  expect_refusal(run("benchmark --data " + shell_word(scratch.path("")) + " --sets wine"),
+                 "wine-quality-red.csv: not found");
+}
+
 TEST(WrongCommandLine, ExitsWithTwo) {
   const Scratch scratch;
   const std::string data = scratch.file("wave.csv", wave_csv(10, 1));
