@@ -1,6 +1,5 @@
-// Why no library: those that the project keeps (CONTRIBUTING.md) have none, and the one for C or C++ in
-// Debian 12, libcsv, calls back for every cell after a state machine that steps byte by byte and knows
-// neither types nor line numbers: most of what stands here would remain to be written.
+// Why no library: none of those that the project keeps reads CSV, and a parser that hands over cells is the
+// smaller part of what stands here: types, empty cells, line numbers, names, restarts, messages.
 //
 //   bytes.h   file, standard input, gzip            number.h      a cell as a number
 //   scan.h    cells of a row in memory              dictionary.h  a cell as text
