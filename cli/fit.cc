@@ -48,11 +48,11 @@ std::vector<std::size_t> parse_hidden(const std::string& text) {
 }
 
 std::optional<double> parse_noise(const std::string& text) {
-  if (text == "auto" || text == "constant") return std::nullopt;
+  if (text == "auto" || text == "input" || text == "constant") return std::nullopt;
   double number = 0;
   if (!CLI::detail::lexical_cast(text, number) || !(number > 0)) {
     throw CLI::ValidationError("--noise",
-                               "'" + text + "' is not auto, constant, or a positive number");
+                               "'" + text + "' is not auto, input, constant, or a positive number");
   }
   return number;
 }
@@ -156,6 +156,12 @@ void run(Arguments& arguments) {
   options.hidden = parse_hidden(arguments.hidden);
   options.noise = parse_noise(arguments.noise);
   options.constant_noise = arguments.noise == "constant";
+  if (arguments.noise == "input") {
+    if (options.belief == Belief::independent) {
+      throw CLI::ValidationError("--noise", "input needs --belief joint");
+    }
+    options.belief = Belief::joint;
+  }
   if (arguments.model.empty()) arguments.model = default_model(arguments.data);
   const CsvOptions csv = arguments.csv.options();
   if (options.target.empty()) {
@@ -257,10 +263,20 @@ void add_fit(CLI::App& app) {
       ->option_text("RULE")
       ->group("Network");
   command
-      ->add_option("--noise", arguments->noise,
-                   "standard deviation of the noise in the target's unit; auto (default): learnt, "
-                   "depending on the inputs; constant: learnt as one number")
+      ->add_option(
+          "--noise", arguments->noise,
+          "standard deviation of the noise in the target's unit; or learnt, depending on the "
+          "inputs: input; as one number: constant; auto (default): input if the belief is "
+          "joint")
       ->option_text("X")
+      ->group("Network");
+  command
+      ->add_flag("!--no-selection", options.selection,
+                 "no prior precision for each input column: none is switched off")
+      ->group("Network");
+  command
+      ->add_flag("!--no-calibration", options.calibration,
+                 "do not fit the noise's level and tails to the cavity predictions")
       ->group("Network");
   command
       ->add_option(

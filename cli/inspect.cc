@@ -54,28 +54,25 @@ Weights weights_of(const JointPosterior& posterior) {
   return weights;
 }
 
-std::vector<Weights> all_weights(const Model& model) {
+std::vector<Weights> all_weights(const JointMembers& joint) {
   std::vector<Weights> all;
-  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
-    for (const JointMember& member : joint->members) all.push_back(weights_of(member.function));
-    return all;
-  }
-  const auto add = [&](const auto& members) {
-    for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
-      all.push_back(weights_of(members.posteriors[m], members.priors[m]));
-    }
-  };
-  if (model.options.single_precision) {
-    add(std::get<1>(model.members));
-  } else {
-    add(std::get<0>(model.members));
+  for (const JointMember& member : joint.members) all.push_back(weights_of(member.function));
+  return all;
+}
+
+template <class T>
+std::vector<Weights> all_weights(const Members<T>& members) {
+  std::vector<Weights> all;
+  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
+    all.push_back(weights_of(members.posteriors[m], members.priors[m]));
   }
   return all;
 }
 
 std::vector<LayerSummary> summarise(const Model& model) {
   const Architecture& architecture = architecture_of(model);
-  const auto members = all_weights(model);
+  const auto members =
+      std::visit([](const auto& each) { return all_weights(each); }, model.members);
   std::vector<LayerSummary> layers;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     LayerSummary summary{architecture.width(l), architecture.fan_in(l)};
@@ -99,25 +96,27 @@ std::vector<LayerSummary> summarise(const Model& model) {
   return layers;
 }
 
-std::size_t ledger_size(const Model& model) {
+std::size_t bytes_of(const JointLedger& ledger) {
+  return sizeof(double) * (ledger.gradients.size() + ledger.shifts.size());
+}
+
+std::size_t ledger_bytes(const JointMembers& joint) {
   std::size_t bytes = 0;
-  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
-    for (const JointMember& member : joint->members) {
-      bytes += sizeof(double) *
-               (member.ledger.gradients.size() + member.ledger.shifts.size() +
-                member.noise_ledger.gradients.size() + member.noise_ledger.shifts.size());
-    }
-    return bytes;
-  }
-  const auto add = [&](const auto& members) {
-    for (const auto& ledger : members.ledgers) bytes += ledger.bytes();
-  };
-  if (model.options.single_precision) {
-    add(std::get<1>(model.members));
-  } else {
-    add(std::get<0>(model.members));
+  for (const JointMember& member : joint.members) {
+    bytes += bytes_of(member.ledger) + bytes_of(member.noise_ledger);
   }
   return bytes;
+}
+
+template <class T>
+std::size_t ledger_bytes(const Members<T>& members) {
+  std::size_t bytes = 0;
+  for (const auto& ledger : members.ledgers) bytes += ledger.bytes();
+  return bytes;
+}
+
+std::size_t ledger_size(const Model& model) {
+  return std::visit([](const auto& members) { return ledger_bytes(members); }, model.members);
 }
 
 const char* ledger_name(LedgerMode mode) {
@@ -190,6 +189,13 @@ void print_model(const Model& model, const std::filesystem::path& path) {
   }
   fmt::print("\ncertificate, {} examples, {} values repaired\n", report.certificate.examples,
              report.certificate.repaired);
+  const Bounded& bounded = report.certificate.bounded;
+  if (bounded.prior_precisions + bounded.noise_variances + bounded.noise_levels > 0) {
+    fmt::print(
+        "  at an end of what is allowed, all members together: {} prior precisions, the noise of "
+        "{} rows, {} noise levels\n",
+        bounded.prior_precisions, bounded.noise_variances, bounded.noise_levels);
+  }
   for (std::size_t l = 0; l < report.certificate.layers.size(); ++l) {
     const LayerCertificate& layer = report.certificate.layers[l];
     fmt::print("  layer {}: precisions {:.3g} to {:.3g}", l + 1, layer.smallest_precision,

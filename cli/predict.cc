@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <dma/data/atomic_file.h>
 #include <dma/regressor/regressor.h>
-#include <dma/special/normal.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -49,15 +48,14 @@ std::string header(const Encoder& encoder) {
   return line + "\n";
 }
 
-void write_rows(const std::vector<Predicted>& predicted, std::size_t targets, double half_width,
+void write_rows(const std::vector<Predicted>& predicted, std::size_t targets, double level,
                 fmt::memory_buffer& text) {
   const auto out = std::back_inserter(text);
   for (std::size_t n = 0; n < predicted.size(); ++n) {
     const Predicted& p = predicted[n];
-    const double deviation = p.stddev();
-    fmt::format_to(out, "{},{},{},{},{},{}{}", p.mean, deviation, p.epistemic_std, p.noise_std,
-                   p.mean - half_width * deviation, p.mean + half_width * deviation,
-                   (n + 1) % targets == 0 ? "\n" : ",");
+    const double half_width = p.half_width(level);
+    fmt::format_to(out, "{},{},{},{},{},{}{}", p.mean, p.stddev(), p.epistemic_std, p.noise_std,
+                   p.mean - half_width, p.mean + half_width, (n + 1) % targets == 0 ? "\n" : ",");
   }
 }
 
@@ -77,7 +75,6 @@ void run(const Arguments& arguments) {
       throw FileError("standard output: cannot be written");
     }
   };
-  const double half_width = special::normal_quantile((1 + arguments.level) / 2);
   const std::size_t targets = model.encoder().targets.size();
   std::size_t rows = 0;
   Table piece;
@@ -86,7 +83,7 @@ void run(const Arguments& arguments) {
   text.append(header(model.encoder()));
   while (reader.read(piece, rows_at_once)) {
     const auto predicted = model.predict(piece, arguments.threads);
-    write_rows(predicted, targets, half_width, text);
+    write_rows(predicted, targets, arguments.level, text);
     put({text.data(), text.size()});
     text.clear();
     rows += piece.rows();

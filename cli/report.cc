@@ -105,6 +105,10 @@ Json certificate_json(const Certificate& certificate) {
   }
   return {{"examples", certificate.examples},
           {"repaired", certificate.repaired},
+          {"bounded",
+           {{"prior_precisions", certificate.bounded.prior_precisions},
+            {"noise_variances", certificate.bounded.noise_variances},
+            {"noise_levels", certificate.bounded.noise_levels}}},
           {"layers", std::move(layers)}};
 }
 

@@ -35,12 +35,11 @@ Outcome run_task(Rule rule, std::uint64_t seed) {
                            .noise = {.variance = {task.noise_deviation * task.noise_deviation}}});
   trainer.append({task.train.features, task.train.targets, task.train.size()});
   Outcome outcome{trainer.fit(), 0, 0};
-  outcome.delta = calibration_delta(
-      predict(trainer.posterior(), task.calibration.features, task.calibration.size()),
-      task.calibration.truth);
-  outcome.extrapolation_nll =
-      mean_nll(predict(trainer.posterior(), task.extrapolation.features, task.extrapolation.size()),
-               task.extrapolation.truth);
+  const auto predicted = [&](const Rows& rows) {
+    return as_predicted(predict(trainer.posterior(), rows.features, rows.size()));
+  };
+  outcome.delta = calibration_delta(predicted(task.calibration), task.calibration.truth);
+  outcome.extrapolation_nll = mean_nll(predicted(task.extrapolation), task.extrapolation.truth);
   return outcome;
 }
 

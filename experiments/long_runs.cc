@@ -36,7 +36,8 @@ json long_runs() {
       trainer.append({train.inputs, train.targets, rows_trained});
       trainer.fit();
       const double likelihood =
-          -mean_nll(predict(trainer.posterior(), held_out.inputs, rows_held_out), held_out.targets);
+          -mean_nll(as_predicted(predict(trainer.posterior(), held_out.inputs, rows_held_out)),
+                    held_out.targets);
       summary[name][std::to_string(epochs)] = likelihood;
       rows.push_back(
           {{"method", name}, {"epochs", epochs}, {"held_out_log_likelihood", likelihood}});

@@ -1,6 +1,5 @@
 #include "experiments/task.h"
 
-#include <dma/special/normal.h>
 #include <dma/special/random.h>
 
 #include <cmath>
@@ -155,26 +154,29 @@ std::uint64_t prior_seed(std::uint64_t task_seed, std::size_t member) {
   return 1'000'000 + 1000 * task_seed + member;
 }
 
-double mean_nll(const Prediction& prediction, const std::vector<double>& y) {
-  double sum = 0;
-  for (std::size_t n = 0; n < y.size(); ++n) {
-    const double variance = prediction.epistemic_variance[n] + prediction.noise_variance[n];
-    const double miss = y[n] - prediction.mean[n];
-    sum += (std::log(2 * std::numbers::pi * variance) + miss * miss / variance) / 2;
+std::vector<Predicted> as_predicted(const Prediction& prediction) {
+  std::vector<Predicted> predicted;
+  for (std::size_t n = 0; n < prediction.mean.size(); ++n) {
+    predicted.push_back({prediction.mean[n], std::sqrt(prediction.epistemic_variance[n]),
+                         std::sqrt(prediction.noise_variance[n])});
   }
+  return predicted;
+}
+
+double mean_nll(const std::vector<Predicted>& predicted, const std::vector<double>& y) {
+  double sum = 0;
+  for (std::size_t n = 0; n < y.size(); ++n) sum -= predicted[n].log_density(y[n]);
   return sum / static_cast<double>(y.size());
 }
 
-double calibration_delta(const Prediction& prediction, const std::vector<double>& y) {
+double calibration_delta(const std::vector<Predicted>& predicted, const std::vector<double>& y) {
   constexpr int levels = 19;
   double sum = 0;
   for (int k = 1; k <= levels; ++k) {
     const double level = k / 20.0;
-    const double width = special::normal_quantile((1 + level) / 2);
     double covered = 0;
     for (std::size_t n = 0; n < y.size(); ++n) {
-      const double variance = prediction.epistemic_variance[n] + prediction.noise_variance[n];
-      covered += std::abs(y[n] - prediction.mean[n]) <= width * std::sqrt(variance);
+      covered += predicted[n].central_probability(y[n]) <= level ? 1 : 0;
     }
     sum += covered / static_cast<double>(y.size()) - level;
   }

@@ -2,6 +2,7 @@
 // how well a fit predicts beyond them.
 #pragma once
 
+#include <dma/metrics/predicted.h>
 #include <dma/network/architecture.h>
 #include <dma/network/posterior.h>
 
@@ -41,10 +42,13 @@ std::vector<double> regression_features(double x);
 // The seed of the model's own prior means, which know nothing of the data's.
 std::uint64_t prior_seed(std::uint64_t task_seed, std::size_t member = 0);
 
-// Mean of -log N(y; mean, epistemic variance + noise) over rows and outputs.
-double mean_nll(const Prediction& prediction, const std::vector<double>& y);
+// Gaussians.
+std::vector<Predicted> as_predicted(const Prediction& prediction);
+
+// Mean of -log density over rows and outputs.
+double mean_nll(const std::vector<Predicted>& predicted, const std::vector<double>& y);
 
 // Mean of (coverage - level) over the levels 0.05, 0.10, ..., 0.95 of central intervals.
-double calibration_delta(const Prediction& prediction, const std::vector<double>& y);
+double calibration_delta(const std::vector<Predicted>& predicted, const std::vector<double>& y);
 
 }  // namespace dma::experiments

@@ -27,22 +27,29 @@ struct JointRows {
 
 struct JointSettings {
   std::size_t epochs = 30;
-  double damping = 1;             // at the start; a step that succeeds divides it by five
-  std::size_t evidence_from = 4;  // epoch from which prior precisions (and noise) are learnt
+  double damping = 1;  // at the start; a step that succeeds divides it by five
+  // Epochs in which prior precisions (and noise) are learnt: from, every so many, and before.
+  std::size_t evidence_from = 4;
   std::size_t evidence_every = 3;
+  std::size_t evidence_before = 40;
   double tolerance = 1e-5;   // gain in log density per row below which an epoch has settled
   std::size_t patience = 3;  // settled epochs in a row that end the fit
   std::function<bool(std::size_t epoch)> go_on = {};
+
+  bool learns_at(std::size_t epoch) const {
+    return epoch >= evidence_from && epoch < evidence_before && epoch % evidence_every == 0;
+  }
 };
 
 // Weights, one prior precision per group of weights, and the noise, all learnt from the rows: the
 // precisions and the noise by the evidence of the linearised network (MacKay 1992).
 class JointTrainer {
  public:
+  // by_column: every input column has a precision of its own.
   JointTrainer(Architecture architecture, JointUnit unit, RowLikelihood likelihood,
-               double prior_precision);
+               double prior_precision, bool by_column);
   // Goes on from an earlier fit; its rows are to be given again.
-  JointTrainer(const JointPosterior& posterior, RowLikelihood likelihood);
+  JointTrainer(const JointPosterior& posterior, RowLikelihood likelihood, bool by_column);
 
   // Weights of the first step: N(0, gain^2 / inputs) and for the last layer N(0, 0.01 / inputs).
   void draw_start(std::uint64_t seed, double gain);
@@ -54,6 +61,7 @@ class JointTrainer {
   struct Result {
     std::size_t epochs = 0;
     Stopped stopped = Stopped::max_epochs;
+    bool noise_bounded = false;  // see Bounded::noise_levels
   };
   // `variances`: of the noise, one per row (RowLikelihood::log_variance: not used). If `noise` is given,
   // all are equal to it and it is learnt.
@@ -64,6 +72,7 @@ class JointTrainer {
   JointPosterior posterior(const JointRows& rows, const Vector& variances,
                            JointLedger* ledger) const;
   Vector values(const JointRows& rows) const;
+  std::size_t bounded_precisions() const;
 
  private:
   struct Messages;

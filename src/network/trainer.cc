@@ -148,7 +148,7 @@ class Trainer<T>::State {
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     cavity_predictions_ = {};
     cavity_predictions_.mean.assign(rows() * outputs(), unknown);
-    cavity_predictions_.variance.assign(rows() * outputs(), unknown);
+    cavity_predictions_.epistemic_variance.assign(rows() * outputs(), unknown);
     const bool all_here =
         std::all_of(batches_.begin(), batches_.end(), [](const Batch& b) { return b.here(); });
     result.ledger_bytes = ledger_.bytes();
@@ -183,7 +183,7 @@ class Trainer<T>::State {
     result.noise_variance = posterior_.noise_variance;
     result.cavity = score_cavity();
     for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
-      cavity_predictions_.noise.push_back(posterior_.noise_variance[n % outputs()]);
+      cavity_predictions_.noise_variance.push_back(posterior_.noise_variance[n % outputs()]);
     }
     result.cavity_predictions = std::move(cavity_predictions_);
     result.certificate = certify();
@@ -408,7 +408,7 @@ class Trainer<T>::State {
       const auto y = static_cast<double>(target(row)[k]);
       cavity_nll_sum_ += negative_log_density(y - mean, variance + posterior_.noise_variance[k]);
       cavity_predictions_.mean[row * outputs() + k] = mean;
-      cavity_predictions_.variance[row * outputs() + k] = variance;
+      cavity_predictions_.epistemic_variance[row * outputs() + k] = variance;
       misses_[k].push_back({(y - mean) * (y - mean), variance});
     }
   }
@@ -448,7 +448,7 @@ class Trainer<T>::State {
       if (std::isnan(cavity_predictions_.mean[n])) continue;
       targets.push_back(static_cast<double>(targets_[n]));
       means.push_back(cavity_predictions_.mean[n]);
-      deviations.push_back(std::sqrt(cavity_predictions_.variance[n] + noise));
+      deviations.push_back(std::sqrt(cavity_predictions_.epistemic_variance[n] + noise));
     }
     return score(targets, means, deviations);
   }
@@ -499,7 +499,7 @@ class Trainer<T>::State {
   detail::Sweep<T> sweep_, cavity_sweep_;
   std::vector<T> cavity_tau_, cavity_rho_, start_tau_, start_rho_, noise_;
   std::vector<std::vector<detail::Miss>> misses_;  // by output
-  CavityPredictions cavity_predictions_;
+  Prediction cavity_predictions_;
   double cavity_nll_sum_ = 0;
 };
 

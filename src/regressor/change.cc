@@ -169,15 +169,7 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
     next.members = std::move(changed.members);
     results = std::move(changed.results);
   };
-  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
-    auto changed = detail::change_joint(*joint, model.options, plan.change, options.progress);
-    next.members = std::move(changed.members);
-    results = std::move(changed.results);
-  } else if (model.options.single_precision) {
-    change_members(std::get<1>(model.members));
-  } else {
-    change_members(std::get<0>(model.members));
-  }
+  std::visit(change_members, model.members);
   if (report.batches_swept > 0) {
     report.epochs = detail::most_epochs(results);
     report.stopped = detail::why_stopped(results);

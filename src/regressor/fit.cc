@@ -7,6 +7,7 @@
 
 #include "network/require.h"
 #include "regressor/joint_members.h"
+#include "regressor/noise_shape.h"
 
 namespace dma::detail {
 namespace {
@@ -68,38 +69,47 @@ std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder&
     const TargetColumn& target = encoder.targets[n % encoder.targets.size()];
     result[n] = {target.mean + target.deviation * prediction.mean[n],
                  target.deviation * std::sqrt(prediction.epistemic_variance[n]),
-                 target.deviation * std::sqrt(prediction.noise_variance[n])};
+                 target.deviation * std::sqrt(prediction.noise_variance[n]),
+                 prediction.noise_spread.empty() ? 0 : prediction.noise_spread[n]};
   }
   return result;
 }
 
+namespace {
+
+template <class T>
+Prediction predict_all(const Members<T>& members, std::size_t, std::span<const double> inputs,
+                       std::size_t rows, std::size_t threads) {
+  return dma::predict(std::span<const Posterior<T>>(members.posteriors), inputs, rows, threads);
+}
+
+Prediction predict_all(const JointMembers& members, std::size_t targets,
+                       std::span<const double> inputs, std::size_t rows, std::size_t threads) {
+  return predict(members, targets, inputs, rows, threads);
+}
+
+}  // namespace
+
 std::vector<Predicted> predict_rows(const Model& model, std::span<const double> inputs,
                                     std::size_t rows, std::size_t threads) {
-  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
-    return in_own_units(predict(*joint, model.encoder.targets.size(), inputs, rows, threads),
-                        model.encoder);
-  }
-  const auto predict_members = [&]<class T>(const Members<T>& members) {
-    const std::span<const Posterior<T>> posteriors(members.posteriors);
-    return in_own_units(dma::predict(posteriors, inputs, rows, threads), model.encoder);
+  const std::size_t targets = model.encoder.targets.size();
+  const auto predict_members = [&](const auto& members) {
+    return predict_all(members, targets, inputs, rows, threads);
   };
-  if (model.options.single_precision) return predict_members(std::get<1>(model.members));
-  return predict_members(std::get<0>(model.members));
+  return in_own_units(std::visit(predict_members, model.members), model.encoder);
 }
 
 Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
                      const Encoder& encoder, std::size_t target) {
   std::vector<double> y;
-  std::vector<double> means;
-  std::vector<double> deviations;
+  std::vector<Predicted> own;
   const TargetColumn& column = encoder.targets[target];
   for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
     if (std::isnan(predicted[n].mean)) continue;
     y.push_back(column.mean + column.deviation * targets[n]);
-    means.push_back(predicted[n].mean);
-    deviations.push_back(predicted[n].stddev());
+    own.push_back(predicted[n]);
   }
-  return score(y, means, deviations);
+  return score(y, own);
 }
 
 double mean_nll(const std::vector<Predicted>& predicted, std::span<const double> targets,
@@ -150,13 +160,22 @@ std::size_t most_epochs(const std::vector<FitResult>& results) {
 namespace {
 
 // The members' cavity predictions, mixed as predict() mixes.
-std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, const Encoder& encoder) {
+Prediction mixed_cavity(const std::vector<FitResult>& results) {
   std::vector<Prediction> parts;
-  for (const FitResult& result : results) {
-    const CavityPredictions& cavity = result.cavity_predictions;
-    parts.push_back({cavity.mean, cavity.variance, cavity.noise});
+  for (const FitResult& result : results) parts.push_back(result.cavity_predictions);
+  return mix(parts);
+}
+
+// Of noise that is learnt.
+void fit_shapes(Prediction& cavity, const OrderedRows& rows, Model& model) {
+  auto* joint = std::get_if<JointMembers>(&model.members);
+  if (joint == nullptr) return;
+  const std::size_t targets = model.encoder.targets.size();
+  for (std::size_t k = 0; k < targets; ++k) {
+    const bool wanted = model.options.calibration && !model.options.noise;
+    joint->shapes[k] = wanted ? fit_shape(cavity, rows.targets, k, targets) : NoiseShape{};
   }
-  return in_own_units(mix(parts), encoder);
+  apply_shapes(joint->shapes, cavity);
 }
 
 // Root of the mean variance over rows.
@@ -178,9 +197,15 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
   report.epochs = most_epochs(results);
   report.stopped = why_stopped(results);
   report.certificate = results.front().certificate;
+  report.certificate.bounded = {};
   report.ledger_bytes = 0;
-  for (const FitResult& result : results) report.ledger_bytes += result.ledger_bytes;
-  const auto cavity = mixed_cavity(results, encoder);
+  for (const FitResult& result : results) {
+    report.ledger_bytes += result.ledger_bytes;
+    report.certificate.bounded += result.certificate.bounded;
+  }
+  Prediction mixed = mixed_cavity(results);
+  fit_shapes(mixed, rows, model);
+  const auto cavity = in_own_units(mixed, encoder);
   report.cavity.clear();
   report.noise_std.clear();
   report.noise_at_floor.clear();

@@ -10,6 +10,7 @@
 
 #include "network/concurrency.h"
 #include "network/joint.h"
+#include "regressor/noise_shape.h"
 #include "regressor/shared_progress.h"
 
 namespace dma::detail {
@@ -56,33 +57,68 @@ Architecture noise_architecture(const Architecture& function) {
   return architecture;
 }
 
-// The inputs and the function's standardised value, row by row.
+// The inputs and the function's standardised value, row by row; nothing further out than the rows the noise
+// was learnt from: noise is not extrapolated.
 std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const double> values,
-                                 double mean, double deviation) {
+                                 const NoiseInputs& known) {
   const std::size_t width = inputs.size() / values.size();
   std::vector<double> result;
   result.reserve(inputs.size() + values.size());
+  const auto put = [&](double value, std::size_t column) {
+    result.push_back(std::clamp(value, known.low[column], known.high[column]));
+  };
   for (std::size_t n = 0; n < values.size(); ++n) {
-    const auto row = inputs.subspan(n * width, width);
-    result.insert(result.end(), row.begin(), row.end());
-    result.push_back((values[n] - mean) / deviation);
+    for (std::size_t j = 0; j < width; ++j) put(inputs[n * width + j], j);
+    put((values[n] - known.value_mean) / known.value_deviation, width);
   }
   return result;
 }
 
-// Mean of the noise variance exp(g), g ~ N(mean, variance).
-double expected_noise(double mean, double variance) {
-  return std::max(least_noise_variance, std::exp(mean + variance / 2));
+void measure_scale(std::span<const double> values, NoiseInputs& known) {
+  const auto count = static_cast<double>(values.size());
+  double mean = 0;
+  for (const double value : values) mean += value / count;
+  double square = 0;
+  for (const double value : values) square += (value - mean) * (value - mean) / count;
+  known.value_mean = mean;
+  // A function that is constant has nothing to say about the noise.
+  known.value_deviation = square > 0 ? std::sqrt(square) : 1;
+}
+
+void measure_range(std::span<const double> inputs, std::span<const double> values,
+                   NoiseInputs& known) {
+  const std::size_t width = inputs.size() / values.size();
+  known.low.assign(width + 1, HUGE_VAL);
+  known.high.assign(width + 1, -HUGE_VAL);
+  const auto include = [&](double value, std::size_t column) {
+    known.low[column] = std::min(known.low[column], value);
+    known.high[column] = std::max(known.high[column], value);
+  };
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    for (std::size_t j = 0; j < width; ++j) include(inputs[n * width + j], j);
+    include((values[n] - known.value_mean) / known.value_deviation, width);
+  }
+}
+
+double noise_at(double log_variance) {
+  return std::max(least_noise_variance, std::exp(log_variance));
+}
+
+// Three of four draws can switch a column off; the fourth doubts it, which widens intervals away from the
+// data.
+bool selects(const RegressorOptions& options, std::size_t draw) {
+  return options.selection && draw % 4 != 3;
 }
 
 // One member while it is learnt.
 class MemberTrainer {
  public:
   // A new one.
-  MemberTrainer(const Architecture& architecture, double noise, std::uint64_t seed,
+  MemberTrainer(const Architecture& architecture, double noise, std::uint64_t seed, bool selects,
                 const RegressorOptions& options, std::function<bool(std::size_t)> go_on)
       : function_(architecture, JointUnit::leaky_relu, RowLikelihood::gaussian,
-                  first_prior_precision),
+                  first_prior_precision, selects),
+        selects_(selects),
         options_(options),
         seed_(seed),
         go_on_(std::move(go_on)) {
@@ -91,13 +127,14 @@ class MemberTrainer {
     member_.noise_variance = noise;
   }
   // One that is known already.
-  MemberTrainer(const JointMember& member, const RegressorOptions& options,
+  MemberTrainer(const JointMember& member, bool selects, const RegressorOptions& options,
                 std::function<bool(std::size_t)> go_on)
       : member_(member),
-        function_(member.function, RowLikelihood::gaussian),
+        function_(member.function, RowLikelihood::gaussian, selects),
+        selects_(selects),
         options_(options),
         go_on_(std::move(go_on)) {
-    if (member.log_noise) noise_.emplace(*member.log_noise, RowLikelihood::log_variance);
+    if (member.log_noise) noise_.emplace(*member.log_noise, RowLikelihood::log_variance, selects);
   }
 
   void fit(const JointRows& rows) {
@@ -109,6 +146,7 @@ class MemberTrainer {
       const JointRows some{rows.inputs.first(many_rows * width), rows.targets.first(many_rows),
                            many_rows};
       settings.epochs = options_.epochs * 3 / 2;
+      settings.evidence_before = settings.evidence_before * 3 / 2;
       fit_function(some, settings);
       settings = settings_for(std::min(options_.epochs, epochs_over_all));
       settings.damping = 1e-2;
@@ -163,6 +201,11 @@ class MemberTrainer {
 
   const JointTrainer::Result& result() const { return result_; }
   const Vector& variances() const { return variances_; }
+  Bounded bounded() const {
+    const auto at_floor = (variances_.array() <= least_noise_variance).count();
+    return {function_.bounded_precisions() + (noise_ ? noise_->bounded_precisions() : 0),
+            static_cast<std::size_t>(at_floor), result_.noise_bounded ? 1U : 0U};
+  }
 
  private:
   void fit_function(const JointRows& rows, const JointSettings& settings) {
@@ -187,8 +230,7 @@ class MemberTrainer {
     variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
     if (!noise_) return;
     const auto values = function_.values(rows);
-    inputs_ = noise_inputs(rows.inputs, {values.data(), rows.rows}, member_.value_mean,
-                           member_.value_deviation);
+    inputs_ = noise_inputs(rows.inputs, {values.data(), rows.rows}, member_.noise_inputs);
     squares_.assign(rows.rows, 0);
     take_variances(rows.rows);
   }
@@ -196,7 +238,7 @@ class MemberTrainer {
   void take_variances(std::size_t rows) {
     const Vector log_variance = noise_->values({inputs_, squares_, rows});
     for (std::size_t n = 0; n < rows; ++n) {
-      variances_[index(n)] = std::max(least_noise_variance, std::exp(log_variance[index(n)]));
+      variances_[index(n)] = noise_at(log_variance[index(n)]);
     }
   }
 
@@ -210,20 +252,9 @@ class MemberTrainer {
       squares_[n] = miss * miss + predicted.variance[n];
     }
     has_squares_ = true;
-    if (!noise_) set_value_scale(predicted.mean);
-    inputs_ =
-        noise_inputs(rows.inputs, predicted.mean, member_.value_mean, member_.value_deviation);
-  }
-
-  void set_value_scale(const std::vector<double>& values) {
-    const auto count = static_cast<double>(values.size());
-    double mean = 0;
-    for (const double value : values) mean += value / count;
-    double square = 0;
-    for (const double value : values) square += (value - mean) * (value - mean) / count;
-    member_.value_mean = mean;
-    // A function that is constant has nothing to say about the noise.
-    member_.value_deviation = square > 0 ? std::sqrt(square) : 1;
+    if (!noise_) measure_scale(predicted.mean, member_.noise_inputs);
+    measure_range(rows.inputs, predicted.mean, member_.noise_inputs);
+    inputs_ = noise_inputs(rows.inputs, predicted.mean, member_.noise_inputs);
   }
 
   JointRows noise_rows() const { return {inputs_, squares_, squares_.size()}; }
@@ -251,7 +282,7 @@ class MemberTrainer {
 
   void start_noise() {
     noise_.emplace(noise_architecture(member_.function.architecture), JointUnit::step,
-                   RowLikelihood::log_variance, first_noise_prior_precision);
+                   RowLikelihood::log_variance, first_noise_prior_precision, selects_);
     noise_->draw_start(seed_ + 1, noise_gain);
     double mean = 0;
     for (const double square : squares_) mean += square / static_cast<double>(squares_.size());
@@ -261,6 +292,7 @@ class MemberTrainer {
   JointMember member_;
   JointTrainer function_;
   std::optional<JointTrainer> noise_;
+  bool selects_;
   const RegressorOptions& options_;
   std::uint64_t seed_ = 0;
   std::function<bool(std::size_t)> go_on_;
@@ -277,22 +309,23 @@ class MemberPredictor {
   explicit MemberPredictor(const JointMember& member)
       : function_(member.function),
         noise_variance_(member.noise_variance),
-        value_mean_(member.value_mean),
-        value_deviation_(member.value_deviation) {
+        noise_inputs_(member.noise_inputs) {
     if (member.log_noise) log_noise_.emplace(*member.log_noise);
   }
 
   Prediction predict(std::span<const double> inputs, std::size_t rows) const {
-    Prediction result{std::vector<double>(rows), std::vector<double>(rows),
-                      std::vector<double>(rows, noise_variance_)};
+    const std::vector<double> zeros(rows);
+    Prediction result{zeros, zeros, std::vector<double>(rows, noise_variance_), zeros};
     function_.predict(inputs, rows, result.mean.data(), result.epistemic_variance.data());
     if (!log_noise_) return result;
     std::vector<double> mean(rows);
     std::vector<double> variance(rows);
-    log_noise_->predict(noise_inputs(inputs, result.mean, value_mean_, value_deviation_), rows,
-                        mean.data(), variance.data());
+    log_noise_->predict(noise_inputs(inputs, result.mean, noise_inputs_), rows, mean.data(),
+                        variance.data());
     for (std::size_t n = 0; n < rows; ++n) {
-      result.noise_variance[n] = expected_noise(mean[n], variance[n]);
+      // E[exp(g)], g ~ N(mean, variance).
+      result.noise_variance[n] = noise_at(mean[n]) * std::exp(variance[n] / 2);
+      result.noise_spread[n] = std::sqrt(variance[n]);
     }
     return result;
   }
@@ -300,7 +333,8 @@ class MemberPredictor {
  private:
   JointPredictor function_;
   std::optional<JointPredictor> log_noise_;
-  double noise_variance_, value_mean_, value_deviation_;
+  double noise_variance_;
+  NoiseInputs noise_inputs_;
 };
 
 // Each row predicted without its own message: see network/joint.h.
@@ -313,14 +347,15 @@ void write_cavity(const JointMember& member, const TargetRows& rows, const Vecto
     const double miss = rows.targets[n] - all.mean[n];
     const std::size_t place = n * targets + target;
     result.cavity_predictions.mean[place] = rows.targets[n] - miss / stays;
-    result.cavity_predictions.variance[place] = all.epistemic_variance[n] / stays;
-    result.cavity_predictions.noise[place] = all.noise_variance[n];
+    result.cavity_predictions.epistemic_variance[place] = all.epistemic_variance[n] / stays;
+    result.cavity_predictions.noise_variance[place] = all.noise_variance[n];
+    result.cavity_predictions.noise_spread[place] = all.noise_spread[n];
   }
 }
 
 // No product sends a message of its own in a joint network: what there is to certify are the precisions.
-Certificate certify(const JointMember& member, std::size_t rows) {
-  Certificate certificate{.examples = rows, .layers = {}};
+Certificate certify(const JointMember& member, std::size_t rows, const Bounded& bounded) {
+  Certificate certificate{.examples = rows, .bounded = bounded, .layers = {}};
   const Architecture& architecture = member.function.architecture;
   const auto variances = marginal_variances(member.function);
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
@@ -340,6 +375,7 @@ JointFits learn_all(std::size_t draws, const OrderedRows& rows, std::size_t targ
                     const Learn& learn) {
   JointFits fits;
   fits.members.members.resize(draws * targets);
+  fits.members.shapes.resize(targets);
   fits.results.resize(draws);
   SharedProgress shared(progress, draws, options.epochs);
   tbb::task_arena arena(concurrency(options.threads));
@@ -349,7 +385,7 @@ JointFits learn_all(std::size_t draws, const OrderedRows& rows, std::size_t targ
       result.stopped = Stopped::tolerance;
       const std::size_t size = rows.rows * targets;
       const std::vector<double> room(size);
-      result.cavity_predictions = {room, room, room};
+      result.cavity_predictions = {room, room, room, room};
       const auto call = shared.of(m);
       std::size_t epoch = 0;
       const auto go_on = [&](std::size_t) {
@@ -359,13 +395,16 @@ JointFits learn_all(std::size_t draws, const OrderedRows& rows, std::size_t targ
       for (std::size_t k = 0; k < targets; ++k) {
         learn(m, k, go_on, fits.members.members[m * targets + k], result);
       }
-      if (rows.rows > 0) result.certificate = certify(fits.members.members[m * targets], rows.rows);
+      if (rows.rows == 0) return;
+      result.certificate =
+          certify(fits.members.members[m * targets], rows.rows, result.certificate.bounded);
     });
   });
   return fits;
 }
 
-void note(const JointTrainer::Result& fit, FitResult& result) {
+void note(const JointTrainer::Result& fit, const Bounded& bounded, FitResult& result) {
+  result.certificate.bounded += bounded;
   result.epochs = std::max(result.epochs, fit.epochs);
   if (fit.stopped == Stopped::interrupted || result.stopped == Stopped::tolerance) {
     result.stopped = fit.stopped;
@@ -449,32 +488,33 @@ JointFits fit_joint(const Architecture& architecture, const RegressorOptions& op
       options.ensemble, rows, targets, options, progress,
       [&](std::size_t m, std::size_t k, const auto& go_on, JointMember& member, FitResult& result) {
         const TargetRows own = rows_of(rows, k);
-        MemberTrainer trainer(architecture, noise_variance[k], seeds[m * targets + k], options,
-                              go_on);
+        MemberTrainer trainer(architecture, noise_variance[k], seeds[m * targets + k],
+                              selects(options, m), options, go_on);
         trainer.fit(own.view());
         member = trainer.finish(own.view(), keep_ledger);
-        note(trainer.result(), result);
+        note(trainer.result(), trainer.bounded(), result);
         write_cavity(member, own, trainer.variances(), targets, k, result);
         result.ledger_bytes += sizeof(double) * (member.ledger.gradients.size() +
                                                  member.noise_ledger.gradients.size());
       });
 }
 
-JointFits change_joint(const JointMembers& members, const RegressorOptions& options,
-                       const Change& change, const OnProgress& progress) {
+JointFits change_members(const JointMembers& members, const RegressorOptions& options,
+                         std::size_t /*batch_size*/, const Change& change,
+                         const OnProgress& progress) {
   const std::size_t targets = members.members.size() / options.ensemble;
   const bool with_data = !change.attach.empty();
   const OrderedRows rows = all_rows(change);  // all there are, or only the new ones
   const auto gone = removed_rows(change);
   const bool keeps_ledger = options.ledger == LedgerMode::full;
-  return learn_all(
+  JointFits fits = learn_all(
       options.ensemble, rows, targets, options, progress,
       [&](std::size_t m, std::size_t k, const auto& go_on, JointMember& member, FitResult& result) {
         member = members.members[m * targets + k];
         if (!with_data) forget_rows(member, gone);
         if (rows.rows == 0) return;
         const TargetRows own = rows_of(rows, k);
-        MemberTrainer trainer(member, options, go_on);
+        MemberTrainer trainer(member, selects(options, m), options, go_on);
         if (with_data) {
           trainer.fit_again(own.view());
           member = trainer.finish(own.view(), keeps_ledger);
@@ -490,11 +530,13 @@ JointFits change_joint(const JointMembers& members, const RegressorOptions& opti
                                                  member.log_noise->mean.size());
           }
         }
-        note(trainer.result(), result);
+        note(trainer.result(), trainer.bounded(), result);
         write_cavity(member, own, trainer.variances(), targets, k, result);
         result.ledger_bytes += sizeof(double) * (member.ledger.gradients.size() +
                                                  member.noise_ledger.gradients.size());
       });
+  fits.members.shapes = members.shapes;
+  return fits;
 }
 
 Prediction predict(const JointMembers& members, std::size_t targets, std::span<const double> inputs,
@@ -503,7 +545,7 @@ Prediction predict(const JointMembers& members, std::size_t targets, std::span<c
   const std::size_t width = members.members.front().function.architecture.inputs();
   const std::vector<MemberPredictor> predictors(members.members.begin(), members.members.end());
   const std::vector<double> zeros(rows * targets);
-  std::vector<Prediction> parts(draws, {zeros, zeros, zeros});
+  std::vector<Prediction> parts(draws, {zeros, zeros, zeros, zeros});
   const auto predict_range = [&](const tbb::blocked_range<std::size_t>& range) {
     const auto own = inputs.subspan(range.begin() * width, range.size() * width);
     for (std::size_t m = 0; m < predictors.size(); ++m) {
@@ -514,6 +556,7 @@ Prediction predict(const JointMembers& members, std::size_t targets, std::span<c
         part.mean[place] = one.mean[n];
         part.epistemic_variance[place] = one.epistemic_variance[n];
         part.noise_variance[place] = one.noise_variance[n];
+        part.noise_spread[place] = one.noise_spread[n];
       }
     }
   };
@@ -522,7 +565,9 @@ Prediction predict(const JointMembers& members, std::size_t targets, std::span<c
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, rows_per_task), predict_range,
                       tbb::simple_partitioner());
   });
-  return mix(parts);
+  Prediction mixture = mix(parts);
+  apply_shapes(members.shapes, mixture);
+  return mixture;
 }
 
 }  // namespace dma::detail

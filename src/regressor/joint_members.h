@@ -27,9 +27,9 @@ JointFits fit_joint(const Architecture& architecture, const RegressorOptions& op
                     bool keep_ledger, const OnProgress& progress);
 
 // Without the rows of the batches that stay, their messages stand; with them everything is learnt again,
-// starting from what is known.
-JointFits change_joint(const JointMembers& members, const RegressorOptions& options,
-                       const Change& change, const OnProgress& progress);
+// starting from what is known. Every row has a message of its own, whatever the batches.
+JointFits change_members(const JointMembers& members, const RegressorOptions& options,
+                         std::size_t batch_size, const Change& change, const OnProgress& progress);
 
 Prediction predict(const JointMembers& members, std::size_t targets, std::span<const double> inputs,
                    std::size_t rows, std::size_t threads);

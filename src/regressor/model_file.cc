@@ -42,7 +42,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, rmse, mae, nll, crps, covera
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayerCertificate, product_messages, share_below_two,
                                    signal_to_noise, uniform_messages, smallest_precision,
                                    largest_precision)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certificate, examples, repaired, layers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Bounded, prior_precisions, noise_variances, noise_levels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certificate, examples, repaired, bounded, layers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseShape, shift, spread)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseInputs, value_mean, value_deviation, low, high)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FitReport, rows, rows_without_target, weights, layers, batches,
                                    batch_size, epochs, stopped, noise_std, noise_at_floor,
                                    train_nll, cavity, seconds, ledger_bytes, certificate)
@@ -67,6 +70,8 @@ Json to_json(const RegressorOptions& options) {
           {"rule", options.rule},
           {"noise", options.noise ? Json(*options.noise) : Json()},
           {"constant_noise", options.constant_noise},
+          {"selection", options.selection},
+          {"calibration", options.calibration},
           {"epochs", options.epochs},
           {"tolerance", options.tolerance},
           {"patience", options.patience},
@@ -89,6 +94,8 @@ RegressorOptions options_from(const Json& json) {
   json.at("rule").get_to(options.rule);
   if (!json.at("noise").is_null()) options.noise = json.at("noise").get<double>();
   json.at("constant_noise").get_to(options.constant_noise);
+  json.at("selection").get_to(options.selection);
+  json.at("calibration").get_to(options.calibration);
   json.at("epochs").get_to(options.epochs);
   json.at("tolerance").get_to(options.tolerance);
   json.at("patience").get_to(options.patience);
@@ -178,8 +185,7 @@ Json joint_json(const JointMembers& joint) {
   for (const JointMember& member : joint.members) {
     members.push_back(
         {{"noise_variance", member.noise_variance},
-         {"value_mean", member.value_mean},
-         {"value_deviation", member.value_deviation},
+         {"noise_inputs", member.noise_inputs},
          {"log_noise", member.log_noise ? to_json(member.log_noise->architecture) : Json()}});
   }
   return members;
@@ -210,6 +216,13 @@ JointLedger read_joint_ledger(const SafetensorsFile& file, const std::string& na
           file.read<double>(name + "ledger.shifts", {rows})};
 }
 
+void check_inputs(const SafetensorsFile& file, const NoiseInputs& inputs, std::size_t width) {
+  bool sound =
+      inputs.value_deviation > 0 && inputs.low.size() == width && inputs.high.size() == width;
+  for (std::size_t k = 0; sound && k < width; ++k) sound = inputs.low[k] <= inputs.high[k];
+  require(file, sound, "the range of a noise network's inputs is not one");
+}
+
 JointMembers read_joint_members(const SafetensorsFile& file, const Architecture& architecture,
                                 const Json& members, std::size_t rows) {
   JointMembers joint;
@@ -220,22 +233,30 @@ JointMembers read_joint_members(const SafetensorsFile& file, const Architecture&
     member.function = read_joint(file, function, architecture, JointUnit::leaky_relu);
     member.ledger = read_joint_ledger(file, function, rows, architecture.weight_count());
     json.at("noise_variance").get_to(member.noise_variance);
-    json.at("value_mean").get_to(member.value_mean);
-    json.at("value_deviation").get_to(member.value_deviation);
-    require(file, member.noise_variance > 0 && member.value_deviation > 0,
-            "the noise variance is not one");
+    json.at("noise_inputs").get_to(member.noise_inputs);
+    require(file, member.noise_variance > 0, "the noise variance is not one");
     if (!json.at("log_noise").is_null()) {
       const std::string noise = member_name(m) + "log_noise.";
       const Architecture own = architecture_from(json.at("log_noise"));
       own.validate(Rule::linear);
       require(file, own.inputs() == architecture.inputs() + 1 && own.outputs() == 1,
               "a noise network does not fit its function");
+      check_inputs(file, member.noise_inputs, own.inputs());
       member.log_noise = read_joint(file, noise, own, JointUnit::step);
       member.noise_ledger = read_joint_ledger(file, noise, rows, own.weight_count());
     }
     joint.members.push_back(std::move(member));
   }
   return joint;
+}
+
+void check_shapes(const SafetensorsFile& file, const std::vector<NoiseShape>& shapes,
+                  std::size_t targets) {
+  const auto sound = [](const NoiseShape& shape) {
+    return std::isfinite(shape.shift) && std::isfinite(shape.spread) && shape.spread >= 0;
+  };
+  require(file, shapes.size() == targets && std::all_of(shapes.begin(), shapes.end(), sound),
+          "a shape of the noise is not one");
 }
 
 template <class T>
@@ -327,7 +348,10 @@ Model model_from(const SafetensorsFile& file) {
     const Json& members = json.at("members");
     require(file, members.size() == model.options.ensemble * targets,
             "has another number of members than it says");
-    model.members = read_joint_members(file, architecture, members, rows);
+    JointMembers read = read_joint_members(file, architecture, members, rows);
+    json.at("noise_shapes").get_to(read.shapes);
+    check_shapes(file, read.shapes, targets);
+    model.members = std::move(read);
   } else if (model.options.single_precision) {
     model.members = read_members<float>(file, architecture, model.options, batches);
   } else {
@@ -338,14 +362,24 @@ Model model_from(const SafetensorsFile& file) {
 
 }  // namespace
 
+namespace {
+
+const Architecture& architecture_of(const JointMembers& joint) {
+  return joint.members.front().function.architecture;
+}
+
+template <class T>
+const Architecture& architecture_of(const Members<T>& members) {
+  return members.posteriors.front().architecture;
+}
+
+}  // namespace
+
 const Architecture& architecture_of(const Model& model) {
-  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
-    return joint->members.front().function.architecture;
-  }
-  if (const auto* single = std::get_if<1>(&model.members)) {
-    return single->posteriors.front().architecture;
-  }
-  return std::get<0>(model.members).posteriors.front().architecture;
+  const auto find = [](const auto& members) -> const Architecture& {
+    return architecture_of(members);
+  };
+  return std::visit(find, model.members);
 }
 
 void write_model(const Model& model, const std::filesystem::path& path) {
@@ -358,7 +392,10 @@ void write_model(const Model& model, const std::filesystem::path& path) {
             {"encoder", model.encoder},
             {"architecture", to_json(architecture_of(model))},
             {"report", model.report}};
-  if (joint != nullptr) json["members"] = joint_json(*joint);
+  if (joint != nullptr) {
+    json["members"] = joint_json(*joint);
+    json["noise_shapes"] = joint->shapes;
+  }
   try {
     detail::write_safetensors(path,
                               {{"format", "dma-model"},

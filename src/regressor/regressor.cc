@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <dma/regressor/model_file.h>
-#include <dma/special/normal.h>
 
 #include "network/require.h"
 #include "regressor/fit.h"
@@ -80,14 +79,6 @@ void forget_ledger(JointMembers& members) {
 }
 
 }  // namespace
-
-double Predicted::stddev() const { return std::hypot(epistemic_std, noise_std); }
-double Predicted::lower(double level) const {
-  return mean - special::normal_quantile((1 + level) / 2) * stddev();
-}
-double Predicted::upper(double level) const {
-  return mean + special::normal_quantile((1 + level) / 2) * stddev();
-}
 
 double FitReport::cavity_nll() const {
   double sum = 0;

@@ -71,7 +71,7 @@ JointSettings without_evidence() {
 
 JointTrainer fitted(const Rows& rows, double prior_precision, Vector& variances) {
   JointTrainer trainer(linear(rows.width), JointUnit::leaky_relu, RowLikelihood::gaussian,
-                       prior_precision);
+                       prior_precision, true);
   trainer.fit(rows.view(), variances, nullptr, without_evidence());
   return trainer;
 }
@@ -165,7 +165,7 @@ TEST(Joint, ForgettingIsNeverHavingSeen) {
 TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
   const Rows rows = linear_rows(60, 2, 0.5, 4);
   const Architecture network{.widths = {2, 6, 1}, .slopes = {0.1}, .bias = {true}};
-  JointTrainer trainer(network, JointUnit::leaky_relu, RowLikelihood::gaussian, 1);
+  JointTrainer trainer(network, JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
   trainer.draw_start(7, 1);
   Vector variances = Vector::Constant(60, 0.25);
   JointSettings settings = without_evidence();
@@ -191,15 +191,36 @@ TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
   EXPECT_LT((lower * lower.transpose() - precision).norm(), 1e-9 * precision.norm());
 }
 
+// 171 weights: the inverse is taken in blocks.
+TEST(Joint, MarginalVariancesAreTheDiagonalOfTheInverse) {
+  const Rows rows = linear_rows(100, 15, 0.5, 9);
+  const Architecture network{.widths = {15, 10, 1}, .slopes = {0.1}, .bias = {true}};
+  JointTrainer trainer(network, JointUnit::leaky_relu, RowLikelihood::gaussian, 1, false);
+  trainer.draw_start(3, 1);
+  const Vector variances = Vector::Constant(100, 0.25);
+  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  const auto size = static_cast<Eigen::Index>(posterior.mean.size());
+  Matrix lower = Matrix::Zero(size, size);
+  for (Eigen::Index i = 0, k = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j)
+      lower(i, j) = posterior.factor[static_cast<std::size_t>(k++)];
+  }
+  const Matrix inverse = (lower * lower.transpose()).inverse();
+  const auto marginal = marginal_variances(posterior);
+  for (Eigen::Index k = 0; k < size; ++k) {
+    EXPECT_NEAR(marginal[static_cast<std::size_t>(k)], inverse(k, k), 1e-10 * inverse(k, k));
+  }
+}
+
 TEST(Joint, LearningInTwoPartsIsLearningAll) {
   const Rows rows = linear_rows(40, 3, 0.5, 5);
   Vector variances = Vector::Constant(40, 0.25);
   const auto all = fitted(rows, 1, variances).posterior(rows.view(), variances, nullptr);
-  JointTrainer first(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1);
+  JointTrainer first(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
   Vector some = Vector::Constant(25, 0.25);
   first.fit(rows.part(0, 25), some, nullptr, without_evidence());
   const auto half = first.posterior(rows.part(0, 25), some, nullptr);
-  JointTrainer second(half, RowLikelihood::gaussian);
+  JointTrainer second(half, RowLikelihood::gaussian, true);
   second.stand_on(half);
   Vector others = Vector::Constant(15, 0.25);
   second.fit(rows.part(25, 15), others, nullptr, without_evidence());
@@ -209,9 +230,29 @@ TEST(Joint, LearningInTwoPartsIsLearningAll) {
     EXPECT_NEAR(both.factor[k], all.factor[k], 1e-8);
 }
 
+TEST(Evidence, StopsWhenItIsToldTo) {
+  const Rows rows = linear_rows(100, 3, 0.5, 10);
+  const auto precisions = [&](std::size_t epochs, std::size_t before, bool by_column) {
+    JointTrainer trainer(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, by_column);
+    Vector variances = Vector::Constant(100, 0.25);
+    JointSettings settings;
+    settings.epochs = epochs;
+    settings.evidence_before = before;
+    settings.tolerance = 0;
+    trainer.fit(rows.view(), variances, nullptr, settings);
+    return trainer.posterior(rows.view(), variances, nullptr).prior_precision;
+  };
+  EXPECT_EQ(precisions(20, 0, true), (std::vector<double>{1, 1, 1, 0.01}));
+  EXPECT_EQ(precisions(60, 20, true), precisions(20, 1000, true));
+  EXPECT_NE(precisions(60, 60, true), precisions(60, 20, true));
+  const auto together = precisions(20, 1000, false);
+  EXPECT_EQ(together[0], together[2]);
+  EXPECT_NE(together[0], 1);
+}
+
 TEST(Evidence, FindsTheNoiseAndTheColumnsThatMatter) {
   const Rows rows = linear_rows(400, 5, 0.5, 6);
-  JointTrainer trainer(linear(5), JointUnit::leaky_relu, RowLikelihood::gaussian, 1);
+  JointTrainer trainer(linear(5), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
   double noise = 0.1;
   Vector variances = Vector::Constant(400, noise);
   JointSettings settings;
@@ -234,7 +275,7 @@ TEST(LogVariance, IsLearnt) {
     rows.inputs.push_back(n % 2 == 0 ? -1 : 1);
     rows.targets.push_back(std::pow((n % 2 == 0 ? 1 : 3) * random.normal(), 2));
   }
-  JointTrainer trainer(linear(1), JointUnit::step, RowLikelihood::log_variance, 0.1);
+  JointTrainer trainer(linear(1), JointUnit::step, RowLikelihood::log_variance, 0.1, true);
   Vector unused = Vector::Ones(4000);
   trainer.fit(rows.view(), unused, nullptr, without_evidence());
   const Vector values = trainer.values(rows.view());
@@ -243,17 +284,17 @@ TEST(LogVariance, IsLearnt) {
 }
 
 TEST(Joint, RefusesWhatItIsNot) {
-  EXPECT_THROW(
-      JointTrainer({.widths = {2, 2}, .bias = {true}}, JointUnit::step, RowLikelihood::gaussian, 1),
-      NetworkError);
+  EXPECT_THROW(JointTrainer({.widths = {2, 2}, .bias = {true}}, JointUnit::step,
+                            RowLikelihood::gaussian, 1, true),
+               NetworkError);
   EXPECT_THROW(JointTrainer({.widths = {2, 1}, .bias = {false}}, JointUnit::step,
-                            RowLikelihood::gaussian, 1),
+                            RowLikelihood::gaussian, 1, true),
                NetworkError);
 }
 
 TEST(Joint, StopsWhenAskedAndWhenSettled) {
   const Rows rows = linear_rows(40, 3, 0.5, 5);
-  JointTrainer trainer(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1);
+  JointTrainer trainer(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
   Vector variances = Vector::Constant(40, 0.25);
   JointSettings settings;
   settings.go_on = [](std::size_t epoch) { return epoch < 3; };

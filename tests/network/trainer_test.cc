@@ -363,6 +363,19 @@ TEST(Threads, DoNotChangeTheBits) {
   EXPECT_EQ(a.epistemic_variance, b.epistemic_variance);
 }
 
+// Two log-normal noises, with log noise N(0, 0.09) and N(1, 0.16): the mixture's log has their mean and
+// their mean variance and spread.
+TEST(Mixture, MixesTheLogOfANoiseThatIsNotKnown) {
+  const std::vector<Prediction> parts{{{2}, {1}, {std::exp(0.045)}, {0.3}},
+                                      {{4}, {3}, {std::exp(1.08)}, {0.4}}};
+  const Prediction mixture = mix(parts);
+  EXPECT_DOUBLE_EQ(mixture.mean[0], 3);
+  EXPECT_DOUBLE_EQ(mixture.epistemic_variance[0], 2 + 1);
+  const double variance = (0.09 + 0.16) / 2 + 0.25;
+  EXPECT_NEAR(mixture.noise_spread[0], std::sqrt(variance), 1e-14);
+  EXPECT_NEAR(std::log(mixture.noise_variance[0]), 0.5 + variance / 2, 1e-14);
+}
+
 TEST(Mixture, IsTheMixtureOfItsMembers) {
   const Table table = wave(50, 0.3, 11);
   const std::vector<std::uint64_t> seeds{1, 2, 3};

@@ -115,7 +115,8 @@ TEST(ModelFile, HoldsAJointModel) {
   EXPECT_EQ(other[1].function.factor, members[1].function.factor);
   EXPECT_EQ(other[1].log_noise->mean, members[1].log_noise->mean);
   EXPECT_EQ(other[1].noise_ledger.gradients, members[1].noise_ledger.gradients);
-  EXPECT_EQ(other[1].value_mean, members[1].value_mean);
+  EXPECT_EQ(other[1].noise_inputs.value_mean, members[1].noise_inputs.value_mean);
+  EXPECT_EQ(other[1].noise_inputs.low, members[1].noise_inputs.low);
 }
 
 // Read by the layout's own description, not by our reader.
@@ -130,7 +131,7 @@ TEST(ModelFile, IsSafetensors) {
   EXPECT_EQ(length % 8, 0U);
   const json header = json::parse(file.substr(8, length));
   EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
-  EXPECT_EQ(header["__metadata__"]["version"], "1");
+  EXPECT_EQ(header["__metadata__"]["version"], "2");
   EXPECT_EQ(header["__metadata__"]["precision"], "float");
   std::size_t end = 0;
   for (const auto& [name, entry] : header.items()) {
@@ -188,9 +189,9 @@ TEST(ModelFile, SaysWhyItRefuses) {
   const std::string file = content(scratch.path("m"));
   expect("", "is not a dma model: only 0 bytes");
   expect("a,b\n1,2\n" + std::string(100, 'x'), "is not a dma model");
-  expect(with(file, "\"version\":\"1\"", "\"version\":\"2\""), "is damaged: its checksum is");
-  expect(resealed(with(file, "\"version\":\"1\"", "\"version\":\"2\"")),
-         "has model format 2, this program reads format 1");
+  expect(with(file, "\"version\":\"2\"", "\"version\":\"3\""), "is damaged: its checksum is");
+  expect(resealed(with(file, "\"version\":\"2\"", "\"version\":\"3\"")),
+         "has model format 3, this program reads format 2");
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
   expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit into the file");

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <dma/special/random.h>
+
 #include "regressor/wave_table.h"
 #include "scratch.h"
 
@@ -91,8 +93,79 @@ TEST_P(EachBelief, FitIsWiderWhereNothingWasSeen) {
   Table places{.columns = {{.name = "a", .numbers = {0, 8}}, {.name = "b", .numbers = {0, 0}}}};
   const auto predicted = model.predict(places);
   EXPECT_GT(predicted[1].epistemic_std, 3 * predicted[0].epistemic_std);
-  EXPECT_NEAR(predicted[0].upper(0.95) - predicted[0].mean, 1.959964 * predicted[0].stddev(), 1e-5);
-  EXPECT_NEAR(predicted[0].lower(0.5) - predicted[0].mean, -0.67449 * predicted[0].stddev(), 1e-4);
+  EXPECT_NEAR(predicted[0].cdf(predicted[0].upper(0.95)), 0.975, 1e-10);
+  EXPECT_NEAR(predicted[0].cdf(predicted[0].lower(0.5)), 0.25, 1e-10);
+}
+
+// y = a + N(0, exp(a)): the noise grows with a, but not beyond what was seen.
+TEST(Regressor, NoiseIsNotExtrapolated) {
+  special::Random random(4);
+  Table table{.columns = {{.name = "a"}, {.name = "y"}}};
+  for (int n = 0; n < 300; ++n) {
+    const double a = random.uniform(-2, 2);
+    table.columns[0].numbers.push_back(a);
+    table.columns[1].numbers.push_back(a + std::exp(a / 2) * random.normal());
+  }
+  const auto model = Regressor::fit(table, {.target = "y"});
+  const double edge =
+      *std::max_element(table.columns[0].numbers.begin(), table.columns[0].numbers.end());
+  const auto predicted =
+      model.predict({.columns = {{.name = "a", .numbers = {-2, edge, 10, 1e6}}}});
+  EXPECT_GT(predicted[1].noise_std, 3 * predicted[0].noise_std);
+  // The function's value is an input of the noise too, and goes on to its own edge.
+  EXPECT_LT(predicted[2].noise_std, 3 * predicted[1].noise_std);
+  EXPECT_LT(predicted[3].noise_std, 3 * predicted[1].noise_std);
+  EXPECT_GT(predicted[3].epistemic_std, 100 * predicted[1].epistemic_std);
+}
+
+// Noise with tails: the shape follows it, and what it says of itself becomes true.
+TEST(Regressor, CalibrationFollowsTheTails) {
+  const auto draw = [](std::size_t rows, std::uint64_t seed) {
+    special::Random random(seed);
+    Table table{.columns = {{.name = "a"}, {.name = "y"}}};
+    for (std::size_t n = 0; n < rows; ++n) {
+      const double a = random.uniform(-2, 2);
+      table.columns[0].numbers.push_back(a);
+      table.columns[1].numbers.push_back(a + std::exp(0.8 * random.normal()) * random.normal());
+    }
+    return table;
+  };
+  const Table train = draw(500, 1);
+  const Table test = draw(4000, 2);
+  const auto with = Regressor::fit(train, {.target = "y"});
+  const auto without = Regressor::fit(train, {.target = "y", .calibration = false});
+  const auto shape = [](const Regressor& model) {
+    return std::get<JointMembers>(model.model().members).shapes.front();
+  };
+  EXPECT_GT(shape(with).spread, 1);
+  EXPECT_EQ(shape(without).spread, 0);
+  EXPECT_EQ(shape(without).shift, 0);
+  const Metrics good = with.evaluate(test).front();
+  const Metrics plain = without.evaluate(test).front();
+  EXPECT_LT(good.nll, plain.nll - 0.02);
+  EXPECT_LT(good.calibration_error, plain.calibration_error);
+  EXPECT_NEAR(good.coverage[0], 0.5, 0.04);
+}
+
+// With one column that says nothing: three of four members switch it off, without selection none does.
+TEST(Regressor, SelectionSwitchesColumnsOff) {
+  Table table = wave_table(300, 0.2, 8);
+  special::Random random(9);
+  Column idle{.name = "idle"};
+  for (std::size_t n = 0; n < 300; ++n) idle.numbers.push_back(random.normal());
+  table.columns.insert(table.columns.begin(), idle);
+  const auto precisions = [&](bool selection) {
+    const auto model = Regressor::fit(table, {.target = "y", .selection = selection});
+    std::vector<double> ratios;  // of the idle column to the next
+    for (const JointMember& member : std::get<JointMembers>(model.model().members).members) {
+      ratios.push_back(member.function.prior_precision[0] / member.function.prior_precision[1]);
+    }
+    return ratios;
+  };
+  const auto with = precisions(true);
+  EXPECT_GT(std::min({with[0], with[1], with[2]}), 3);
+  EXPECT_EQ(with[3], 1);
+  for (const double ratio : precisions(false)) EXPECT_EQ(ratio, 1);
 }
 
 TEST_P(EachBelief, FitSameBitsWhateverTheThreads) {

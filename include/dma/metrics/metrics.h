@@ -5,22 +5,25 @@
 #include <cstddef>
 #include <span>
 
+#include <dma/metrics/predicted.h>
+
 namespace dma {
 
 struct Metrics {
   static constexpr std::array levels{0.5, 0.8, 0.9, 0.95};
   std::size_t values = 0;
   double rmse = 0, mae = 0;
-  double nll = 0;  // mean of -log N(y; mean, deviation^2)
-  double crps =
-      0;  // mean continuous ranked probability score of the Gaussian, in the target's unit
+  double nll = 0;   // mean of -log density
+  double crps = 0;  // mean continuous ranked probability score, in the target's unit
   std::array<double, 4> coverage{};  // share inside the central interval of each level
   double calibration_error = 0;  // mean |coverage - level| over the levels 0.05, 0.10, ..., 0.95
-  std::array<std::size_t, 20> pit{};  // histogram of Phi((y - mean) / deviation)
+  std::array<std::size_t, 20> pit{};  // histogram of the predicted probability below the target
 };
 
 // Throws std::invalid_argument if sizes differ, there is nothing, a number is not finite or a deviation
 // is not positive.
+Metrics score(std::span<const double> targets, std::span<const Predicted> predicted);
+// Gaussians.
 Metrics score(std::span<const double> targets, std::span<const double> means,
               std::span<const double> deviations);
 

@@ -20,9 +20,26 @@ struct LayerCertificate {
   double largest_precision = 0;
 };
 
+// Numbers of a joint network (network/joint.h) that stand at an end of what is allowed.
+struct Bounded {
+  // At the upper end their weights, often those of a column, are switched off.
+  std::size_t prior_precisions = 0;
+  std::size_t noise_variances = 0;  // of rows: the least there is
+  // Learnt while the weights had used up more than nine tenths of the rows.
+  std::size_t noise_levels = 0;
+
+  Bounded& operator+=(const Bounded& other) {
+    prior_precisions += other.prior_precisions;
+    noise_variances += other.noise_variances;
+    noise_levels += other.noise_levels;
+    return *this;
+  }
+};
+
 struct Certificate {
   std::size_t examples = 0;  // over which the messages were taken
   std::size_t repaired = 0;  // values that had to be changed to go on: nothing is ever repaired
+  Bounded bounded = {};
   std::vector<LayerCertificate> layers;
 };
 

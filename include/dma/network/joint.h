@@ -39,6 +39,9 @@ namespace dma {
 // Of a standardised target: what is fitted to the last digit still has so much noise, and reports say when
 // it was reached.
 inline constexpr double least_noise_variance = 1e-8;
+// Of a prior precision that is learnt; beyond them more is not told from less.
+inline constexpr double least_prior_precision = 1e-4;
+inline constexpr double most_prior_precision = 1e6;
 
 enum class JointUnit { leaky_relu, step };
 

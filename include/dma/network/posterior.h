@@ -24,6 +24,7 @@ struct Prediction {
   std::vector<double> mean;
   std::vector<double> epistemic_variance;  // of the function: what more data could remove
   std::vector<double> noise_variance;      // of an observation around it
+  std::vector<double> noise_spread = {};   // of the log of that; empty: the noise is known
 };
 
 // One forward sweep per row. The answer does not depend on the number of threads; 0 means all cores.
@@ -37,7 +38,8 @@ template <std::floating_point T>
 Prediction predict(std::span<const Posterior<T>> members, std::span<const double> inputs,
                    std::size_t rows, std::size_t threads = 1);
 
-// Equal parts, by the mean and variance of their mixture: the spread between parts counts as epistemic.
+// Equal parts, by the mean and variance of their mixture: the spread between parts counts as epistemic. If
+// the noise has a spread, its log is mixed in the same way.
 Prediction mix(std::span<const Prediction> parts);
 
 // The network as a plain function: values holds one row of inputs and becomes the outputs.

@@ -74,20 +74,16 @@ struct TrainingOptions {
 enum class Stopped { tolerance, patience, max_epochs, interrupted };
 std::string_view name_of(Stopped stopped);
 
-// Each example predicted while its batch was out of the belief, before its own update: what a held-out
-// set would say, without one and at no extra sweep. Rows x outputs, in the order of append(); NaN where a
-// batch was not visited or its rows are not here. The variance is the function's, the noise beside it.
-struct CavityPredictions {
-  std::vector<double> mean, variance, noise;
-};
-
 struct FitResult {
   std::size_t epochs = 0;
   Stopped stopped = Stopped::max_epochs;
   std::vector<double> train_nll;  // per epoch, mean per value, under the belief after it
   std::vector<double> cavity_nll;
   Metrics cavity;  // of the last epoch
-  CavityPredictions cavity_predictions;
+  // Each example predicted while its batch was out of the belief, before its own update: what a held-out
+  // set would say, without one and at no extra sweep. Rows x outputs, in the order of append(); NaN where
+  // a batch was not visited or its rows are not here.
+  Prediction cavity_predictions;
   std::vector<double> noise_variance;
   std::size_t ledger_bytes = 0;
   Certificate certificate;

@@ -24,7 +24,8 @@ struct Names : std::vector<std::string> {
   Names(const char* name) : std::vector<std::string>{name} {}  // NOLINT: meant to convert
   Names(std::string name)
       : std::vector<std::string>{std::move(name)} {}  // NOLINT: meant to convert
-  Names(std::vector<std::string> names) : std::vector<std::string>(std::move(names)) {}  // NOLINT
+  Names(std::vector<std::string> names)
+      : std::vector<std::string>(std::move(names)) {}  // NOLINT: meant to convert
 };
 
 // joint         all weights of a network are one Gaussian variable (network/joint.h): fits far better, costs
@@ -45,6 +46,8 @@ struct RegressorOptions {
   Rule rule = Rule::linear;          // direct: independent only
   std::optional<double> noise = {};  // standard deviation in the target's unit; otherwise learnt
   bool constant_noise = false;  // learnt as one number; otherwise (joint) it depends on the inputs
+  bool selection = true;        // joint: three of four members can switch input columns off
+  bool calibration = true;      // joint: noise that is learnt is fitted to the cavity predictions
   std::size_t epochs = 40;
   double tolerance = 1e-4;     // see TrainingOptions
   std::size_t patience = 0;    // see TrainingOptions
@@ -74,7 +77,7 @@ struct FitReport {
   std::vector<Metrics> cavity = {};  // per target, of the mixture: what a held-out set would say
   double seconds = 0;
   std::size_t ledger_bytes = 0;
-  Certificate certificate = {};  // of the first member
+  Certificate certificate = {};  // of the first member; what is bounded: of all
 
   std::vector<bool> noise_at_floor = {};  // per target: the noise is the least there is
 
@@ -82,19 +85,31 @@ struct FitReport {
   std::array<double, 4> cavity_coverage() const;  // mean over targets
 };
 
+// What a noise network sees: the inputs and the function's value, standardised, none further out than in
+// the rows it was learnt from.
+struct NoiseInputs {
+  double value_mean = 0, value_deviation = 1;
+  std::vector<double> low = {}, high = {};  // of every input, then of the value
+};
+
 // A function of the inputs, and the noise around it.
 struct JointMember {
   JointPosterior function;
-  // The log of the noise variance, as a network of the inputs and the function's value, standardised by the
-  // two numbers below; none if the noise is one number.
+  // The log of the noise variance, as a network; none if the noise is one number.
   std::optional<JointPosterior> log_noise = {};
+  NoiseInputs noise_inputs = {};
   double noise_variance = 0;
-  double value_mean = 0, value_deviation = 1;
   JointLedger ledger = {}, noise_ledger = {};  // empty if not kept
+};
+
+// What the cavity predictions say about the noise as a whole: its log gains N(shift, spread^2).
+struct NoiseShape {
+  double shift = 0, spread = 0;
 };
 
 struct JointMembers {
   std::vector<JointMember> members;  // one per draw and target: draw * targets + target
+  std::vector<NoiseShape> shapes;    // one per target
 };
 
 template <std::floating_point T>

@@ -29,7 +29,7 @@ struct ModelError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr int model_format_version = 1;
+inline constexpr int model_format_version = 2;
 
 // Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.
 void write_model(const Model& model, const std::filesystem::path& path);

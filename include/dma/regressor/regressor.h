@@ -19,18 +19,6 @@
 
 namespace dma {
 
-// A prediction in the target's own unit: N(mean, stddev()^2).
-struct Predicted {
-  double mean;
-  double epistemic_std;  // of the function: what more data could remove
-  double noise_std;      // of an observation around it
-
-  double stddev() const;
-  // Ends of the central interval that should hold the value with this probability.
-  double lower(double level = 0.95) const;
-  double upper(double level = 0.95) const;
-};
-
 struct FitProgress {
   std::size_t member, members;  // the one that reports; several run at once
   std::size_t epoch, epochs;    // epochs: at most so many
@@ -83,7 +71,7 @@ class Regressor {
                        const OnProgress& progress = {});
   static Encoder encoder_for(const Table& table, const RegressorOptions& options);
 
-  // Rows x targets. The same numbers whatever the number of threads; 0: all cores.
+  // Rows x targets, in the targets' own units. The same numbers whatever the number of threads; 0: all cores.
   std::vector<Predicted> predict(const Table& table, std::size_t threads = 0) const;
   // Of inputs already encoded by encoder(): row-major.
   std::vector<Predicted> predict_encoded(const std::vector<double>& inputs, std::size_t rows,

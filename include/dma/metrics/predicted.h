@@ -1,0 +1,35 @@
+// metrics/predicted.h: what is believed of a value that is not known yet.
+//
+//   y ~ N(mean, epistemic_std^2 + s),   log s ~ N(m, noise_spread^2),   m such that E[s] = noise_std^2
+//
+// The noise variance s is itself known only so well. Gauss and Hermite's nine nodes take its place: a
+// mixture of nine Gaussians around one mean, whose tails are heavier than a Gaussian's. With noise_spread 0
+// it is N(mean, stddev()^2).
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace dma {
+
+struct Predicted {
+  double mean;
+  double epistemic_std;     // of the function: what more data could remove
+  double noise_std;         // of an observation around it
+  double noise_spread = 0;  // of the log of the noise variance
+
+  double stddev() const;
+  // Ends of the central interval that should hold the value with this probability.
+  double lower(double level = 0.95) const { return mean - half_width(level); }
+  double upper(double level = 0.95) const { return mean + half_width(level); }
+  double half_width(double level = 0.95) const;
+
+  double log_density(double y) const;
+  double cdf(double y) const;
+  // The probability of the central interval that ends at y.
+  double central_probability(double y) const;
+  // Continuous ranked probability score, in the unit of y.
+  double crps(double y) const;
+};
+
+}  // namespace dma

@@ -1,0 +1,128 @@
+// A prediction whose noise is not known exactly, against integrals of its definition.
+#include <dma/metrics/predicted.h>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <dma/metrics/metrics.h>
+#include <dma/special/normal.h>
+#include <dma/special/quadrature.h>
+#include <dma/special/random.h>
+
+namespace dma {
+namespace {
+
+Predicted draw(special::Random& random, double most_spread) {
+  const double noise = std::exp(random.uniform(-2, 2));
+  return {random.uniform(-5, 5), noise * random.uniform(0.1, 2), noise,
+          random.uniform(0.05, most_spread)};
+}
+
+// E over log s ~ N(log noise_std^2 - spread^2 / 2, spread^2), by 128 nodes instead of nine.
+template <class Value>
+double expect_over_noise(const Predicted& p, const Value& value) {
+  static const auto rule = special::gauss_hermite(128);
+  double sum = 0;
+  for (std::size_t k = 0; k < rule.nodes.size(); ++k) {
+    const double log_variance =
+        2 * std::log(p.noise_std) + p.noise_spread * (rule.nodes[k] - p.noise_spread / 2);
+    sum += rule.weights[k] *
+           value(std::sqrt(p.epistemic_std * p.epistemic_std + std::exp(log_variance)));
+  }
+  return sum;
+}
+
+RC_GTEST_PROP(Predicted, NineNodesStandForTheNoisesDistribution, (std::uint64_t seed)) {
+  special::Random random(seed);
+  const Predicted p = draw(random, 1.0);
+  const double y = p.mean + 3 * p.stddev() * random.uniform(-1, 1);
+  const double density = expect_over_noise(p, [&](double deviation) {
+    return special::normal_pdf((y - p.mean) / deviation) / deviation;
+  });
+  const double below = expect_over_noise(
+      p, [&](double deviation) { return special::normal_cdf((y - p.mean) / deviation); });
+  const double variance =
+      expect_over_noise(p, [](double deviation) { return deviation * deviation; });
+  RC_ASSERT(std::abs(std::exp(p.log_density(y)) - density) < 2e-2 * density);
+  RC_ASSERT(std::abs(p.cdf(y) - below) < 1e-3);
+  RC_ASSERT(std::abs(p.stddev() * p.stddev() - variance) < 1e-12 * variance);
+}
+
+// The mixture as it is, integrated over y.
+TEST(Predicted, DensityCdfAndCrpsBelongTogether) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    special::Random random(seed);
+    const Predicted p = draw(random, 1.5);
+    const double target = p.mean + p.stddev() * random.uniform(-3, 3);
+    const double reach = 40 * p.stddev();
+    std::vector<double> breaks = special::even_breaks(p.mean - reach, p.mean + reach, 400);
+    breaks.push_back(target);
+    std::sort(breaks.begin(), breaks.end());
+    const auto end = std::upper_bound(breaks.begin(), breaks.end(), target);
+    const std::vector<double> below(breaks.begin(), end);
+    const auto density = [&](double x) {
+      return special::Integrals<1>{std::exp(p.log_density(x))};
+    };
+    EXPECT_NEAR(special::integrate<1>(density, below, 1e-10)[0], p.cdf(target), 1e-8);
+    const auto miss = [&](double x) {
+      const double share = p.cdf(x);
+      return special::Integrals<1>{x < target ? share * share : (1 - share) * (1 - share)};
+    };
+    const double crps = special::integrate<1>(miss, breaks, 1e-10)[0];
+    EXPECT_NEAR(p.crps(target), crps, 1e-6 * crps);
+  }
+}
+
+RC_GTEST_PROP(Predicted, AnIntervalHoldsWhatItSays, (std::uint64_t seed)) {
+  special::Random random(seed);
+  const Predicted p = draw(random, 2.0);
+  const double level = random.uniform(0.01, 0.9999);
+  RC_ASSERT(std::abs(p.cdf(p.upper(level)) - p.cdf(p.lower(level)) - level) < 1e-11);
+  RC_ASSERT(std::abs(p.central_probability(p.lower(level)) - level) < 1e-11);
+  RC_ASSERT(std::abs(p.cdf(p.mean) - 0.5) < 1e-12);
+}
+
+TEST(Predicted, WithoutSpreadIsAGaussian) {
+  const Predicted p{1, 3, 4};
+  EXPECT_DOUBLE_EQ(p.stddev(), 5);
+  EXPECT_DOUBLE_EQ(p.half_width(0.95), 5 * special::normal_quantile(0.975));
+  EXPECT_DOUBLE_EQ(p.log_density(6), -0.5 - std::log(5) - special::log_sqrt_two_pi);
+  EXPECT_DOUBLE_EQ(p.cdf(6), special::normal_cdf(1.0));
+}
+
+TEST(Predicted, SpreadMakesTailsHeavyAndTheMiddleNarrow) {
+  const Predicted gaussian{0, 0.1, 1};
+  const Predicted spread{0, 0.1, 1, 1.5};
+  EXPECT_DOUBLE_EQ(gaussian.stddev(), spread.stddev());
+  EXPECT_LT(spread.half_width(0.5), 0.8 * gaussian.half_width(0.5));
+  EXPECT_GT(spread.half_width(0.999), gaussian.half_width(0.999));
+  EXPECT_GT(spread.log_density(8), gaussian.log_density(8) + 5);
+}
+
+// Values drawn from the predictions: their scores are the calibrated ones.
+TEST(Predicted, RightPredictionsAreCalibrated) {
+  special::Random random(11);
+  std::vector<double> targets;
+  std::vector<Predicted> predicted;
+  for (int n = 0; n < 40'000; ++n) {
+    const Predicted p = draw(random, 1.0);
+    const double log_variance =
+        2 * std::log(p.noise_std) + p.noise_spread * (random.normal() - p.noise_spread / 2);
+    targets.push_back(p.mean +
+                      std::sqrt(p.epistemic_std * p.epistemic_std + std::exp(log_variance)) *
+                          random.normal());
+    predicted.push_back(p);
+  }
+  const Metrics metrics = score(targets, predicted);
+  for (std::size_t k = 0; k < Metrics::levels.size(); ++k) {
+    EXPECT_NEAR(metrics.coverage[k], Metrics::levels[k], 0.01);
+  }
+  for (const std::size_t count : metrics.pit) EXPECT_NEAR(static_cast<double>(count), 2000, 200);
+}
+
+}  // namespace
+}  // namespace dma
