@@ -10,6 +10,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "experiments/statistics.h"
+
 namespace dma::experiments {
 namespace {
 
@@ -57,11 +59,19 @@ TEST(Scores, OfACalibratedPrediction) {
   }
   const Prediction prediction{std::vector<double>(count, 0.0), std::vector<double>(count, 0.75),
                               std::vector<double>(count, 0.25)};
-  EXPECT_NEAR(mean_nll(prediction, y), std::log(2 * std::numbers::pi * std::numbers::e) / 2, 0.01);
-  EXPECT_NEAR(calibration_delta(prediction, y), 0, 1e-3);
+  EXPECT_NEAR(mean_nll(as_predicted(prediction), y),
+              std::log(2 * std::numbers::pi * std::numbers::e) / 2, 0.01);
+  EXPECT_NEAR(calibration_delta(as_predicted(prediction), y), 0, 1e-3);
   Prediction narrow = prediction;
   narrow.epistemic_variance.assign(count, 0);
-  EXPECT_LT(calibration_delta(narrow, y), -0.1);
+  EXPECT_LT(calibration_delta(as_predicted(narrow), y), -0.1);
+}
+
+TEST(Statistics, RanksShareEqualPlaces) {
+  EXPECT_EQ(ranks({3, 7, 3, 1}), (std::vector<double>{2.5, 1, 2.5, 4}));
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 30, 4}, {10, 11, 15, 12}), 1);
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {5, 0, -1}), -1);
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {2, 1, 4, 3}), 0.6);  // 1 - 6 * 4 / (4 * 15)
 }
 
 TEST(Training, LinearReachesTheFloorOfTheLargeTaskInTwoEpochsAndDirectDoesNot) {
