@@ -1,4 +1,6 @@
 // fit, predict, evaluate, update, forget, inspect as a user runs them.
+#include <dma/data/csv.h>
+#include <dma/regressor/regressor.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -149,6 +151,7 @@ TEST(Predict, WritesTheColumnsPromised) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.out.substr(0, outcome.out.find('\n')),
             "mean,std,epistemic_std,noise_std,lower,upper");
+  const auto predicted = dma::Regressor::load(fitted.model).predict(dma::read_csv(fitted.data));
   std::istringstream lines(outcome.out);
   std::string line;
   std::getline(lines, line);
@@ -164,8 +167,9 @@ TEST(Predict, WritesTheColumnsPromised) {
                           &lower, &upper),
               6);
     EXPECT_NEAR(std, std::hypot(epistemic, noise), 1e-12);
-    EXPECT_NEAR(upper - mean, 1.9599639845400545 * std, 1e-9);
-    EXPECT_NEAR(mean - lower, 1.9599639845400545 * std, 1e-9);
+    EXPECT_NEAR(mean, predicted[rows].mean, 1e-12 * std);
+    EXPECT_NEAR(lower, predicted[rows].lower(0.95), 1e-12 * std);
+    EXPECT_NEAR(upper, predicted[rows].upper(0.95), 1e-12 * std);
   }
   EXPECT_EQ(rows, 100U);
   // From standard input, in a file, on any number of threads: the same bytes.
@@ -373,12 +377,55 @@ TEST(Benchmark, ScoresTheSplitsGiven) {
                  "wine-quality-red.csv: not found");
 }
 
+TEST(Benchmark, ComparesSettings) {
+  const Scratch scratch;
+  scratch.file("yacht.csv", wave_csv(60, 1));
+  scratch.file("yacht.splits.json", R"({"test": [[0, 1, 2, 3, 4]]})");
+  const std::string command = "benchmark --data " + shell_word(scratch.path("")) +
+                              " --sets yacht --settings default few-units one-member ";
+  const json report = parsed(run(command + "--json"));
+  for (const char* name : {"default", "few-units", "one-member"}) {
+    EXPECT_TRUE(report["settings"][name]["sets"][0]["ll"].is_number()) << name;
+  }
+  EXPECT_NE(report["settings"]["default"]["sets"][0]["ll"],
+            report["settings"]["one-member"]["sets"][0]["ll"]);
+  ASSERT_EQ(report["rank_correlation"].size(), 1U);
+  EXPECT_LE(std::abs(report["rank_correlation"][0].get<double>()), 1);
+  const Outcome table = run(command);
+  EXPECT_NE(table.out.find("few-units"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("rank correlation"), std::string::npos) << table.out;
+  expect_refusal(run(command + "odd"), "--settings", 2);
+}
+
+// Whatever stands in a split's test rows, choices made with --inner are the same.
+TEST(Benchmark, InnerNeverSeesTheTestRows) {
+  const Scratch scratch;
+  scratch.file("yacht.splits.json", R"({"test": [[0, 1, 2, 3, 4]]})");
+  const std::string command = "benchmark --inner --json --sets yacht --data ";
+  const auto score = [&](const std::string& csv) {
+    scratch.file("yacht.csv", csv);
+    return parsed(run(command + shell_word(scratch.path(""))))["sets"][0];
+  };
+  const std::string csv = wave_csv(60, 1);
+  std::size_t end = csv.find('\n') + 1;
+  std::string changed = csv.substr(0, end);
+  for (int row = 0; row < 5; ++row) {
+    changed += "1e6,-1e6,1e9\n";
+    end = csv.find('\n', end) + 1;
+  }
+  changed += csv.substr(end);
+  const json first = score(csv);
+  const json second = score(changed);
+  EXPECT_EQ(first["ll"], second["ll"]);
+  EXPECT_EQ(first["rmse"], second["rmse"]);
+}
+
 TEST(WrongCommandLine, ExitsWithTwo) {
   const Scratch scratch;
   const std::string data = scratch.file("wave.csv", wave_csv(10, 1));
-  for (const char* options :
-       {"--hidden 5,x", "--hidden 0", "--noise -1", "--noise lots", "--epochs 0", "--rule odd",
-        "--ledger odd", "--slope 2", "--frobnicate", "--holdout 2"}) {
+  for (const char* options : {"--hidden 5,x", "--hidden 0", "--noise -1", "--noise lots",
+                              "--epochs 0", "--rule odd", "--noise input --belief independent",
+                              "--ledger odd", "--slope 2", "--frobnicate", "--holdout 2"}) {
     expect_refusal(run("fit " + shell_word(data) + " --target y " + options), "dma: ", 2);
   }
 }
