@@ -273,6 +273,7 @@ void add_benchmark(CLI::App& app) {
   command->add_flag("--json", arguments->json, "print one JSON object");
   command->footer(
       "Every set is fitted with the default options of dma fit; split k has the seed k.\n");
+  add_gap(*command);
   command->callback([arguments, command] {
     if (!command->get_subcommands().empty()) return;
     if (arguments->data.empty()) throw CLI::RequiredError("--data");

@@ -13,6 +13,7 @@ void add_demo(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_forget(CLI::App& app);
+void add_gap(CLI::App& benchmark);
 void add_infer(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_plot(CLI::App& app);
