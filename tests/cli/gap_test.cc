@@ -11,7 +11,7 @@
 #include <limits>
 #include <sstream>
 
-#include "command.h"
+#include "cli/expect.h"
 
 namespace {
 
@@ -23,7 +23,9 @@ using dma::cli::held_out_rows;
 using dma::cli::Part;
 using dma::cli::PointNetwork;
 using dma::special::Random;
+using dma::test::expect_refusal;
 using dma::test::Outcome;
+using dma::test::parsed;
 using dma::test::run;
 using dma::test::Scratch;
 using dma::test::shell_word;
@@ -163,19 +165,6 @@ struct Wave {
   std::string command =
       "benchmark gap " + shell_word(scratch.file("wave.csv", wave_csv())) + " --target y ";
 };
-
-json parsed(const Outcome& outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  return json::parse(outcome.out);
-}
-
-// One line on standard error; a wrong command line (2) has a second, which points to --help.
-void expect_refusal(const Outcome& outcome, const std::string& said, int status = 1) {
-  EXPECT_EQ(outcome.status, status) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err << "wanted: " << said;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), status) << outcome.err;
-}
 
 TEST(BenchmarkGap, ComparesInEveryThird) {
   const Wave wave;

@@ -10,13 +10,15 @@
 #include <filesystem>
 #include <sstream>
 
-#include "command.h"
+#include "cli/expect.h"
 #include "regressor/wave_table.h"
 
 namespace {
 
 using dma::test::content;
+using dma::test::expect_refusal;
 using dma::test::Outcome;
+using dma::test::parsed;
 using dma::test::run;
 using dma::test::Scratch;
 using dma::test::shell;
@@ -37,21 +39,8 @@ std::string wave_csv(std::size_t rows, std::uint64_t seed) {
   return text.str();
 }
 
-json parsed(const Outcome& outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  return json::parse(outcome.out);
-}
-
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
-// Fails with this status, one line on standard error that says this, and nothing on standard output.
-void expect_refusal(const Outcome& outcome, const std::string& said, int status = 1) {
-  EXPECT_EQ(outcome.status, status) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err << "wanted: " << said;
-  EXPECT_TRUE(status == 2 || lines_of(outcome.err) == 1) << outcome.err;
 }
 
 // A folder with wave.csv and a model fitted to it.
