@@ -102,8 +102,8 @@ UnitValue unit_at(JointUnit unit, double z, double slope) {
   const double below = special::normal_cdf(z);
   const double density = special::normal_pdf(z);
   if (unit == JointUnit::step) return {2 * below - 1, 2 * density};
-  // For z << 0 the bracket cancels, next to slope z: special::leaky_relu_moments does not, at three times
-  // the time.
+  // For z << 0 the bracket cancels, next to slope z. special::leaky_relu_moments does not, but works out a
+  // variance too.
   return {slope * z + (1 - slope) * (z * below + density), slope + (1 - slope) * below};
 }
 
