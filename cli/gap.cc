@@ -71,14 +71,6 @@ Table with_target(const Table& table, const std::string& target) {
   return select_rows(table, rows);
 }
 
-Table without_rows(const Table& table, const std::vector<std::size_t>& left_out) {
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    if (!std::binary_search(left_out.begin(), left_out.end(), row)) rows.push_back(row);
-  }
-  return select_rows(table, rows);
-}
-
 bool has_few_values(const Column& column) {
   std::set<double> values;
   for (std::size_t row = 0; row < column.rows() && values.size() < least_values; ++row) {
@@ -160,7 +152,7 @@ void compare(const Table& table, const RegressorOptions& options, Case& one) {
     one.reason = fmt::format("fewer than {} rows there", least_held_out);
     return;
   }
-  const Table train = without_rows(table, one.held_out);
+  const Table train = select_rows(table, other_rows(one.held_out, table.rows()));
   const Table test = select_rows(table, one.held_out);
   const Encoder encoder = Regressor::encoder_for(train, options);
   if (!varies(encoder, one.column)) {

@@ -48,4 +48,14 @@ std::vector<std::size_t> held_out_rows(std::span<const double> values, Part part
   return rows;
 }
 
+std::vector<std::size_t> other_rows(std::span<const std::size_t> rows, std::size_t count) {
+  std::vector<bool> taken(count);
+  for (const std::size_t row : rows) taken[row] = true;
+  std::vector<std::size_t> others;
+  for (std::size_t row = 0; row < count; ++row) {
+    if (!taken[row]) others.push_back(row);
+  }
+  return others;
+}
+
 }  // namespace dma::cli

@@ -21,4 +21,7 @@ std::string_view name_of(Part part);
 // out and does not count in the quantiles.
 std::vector<std::size_t> held_out_rows(std::span<const double> values, Part part);
 
+// The rows of a table of `count` that are not among these.
+std::vector<std::size_t> other_rows(std::span<const std::size_t> rows, std::size_t count);
+
 }  // namespace dma::cli

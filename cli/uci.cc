@@ -11,6 +11,7 @@
 
 #include "bad_input.h"
 #include "jobs.h"
+#include "part.h"
 #include "progress.h"
 
 namespace dma::cli {
@@ -57,22 +58,12 @@ std::vector<std::vector<std::size_t>> read_splits(const std::filesystem::path& p
   return splits;
 }
 
-std::vector<std::size_t> complement(const std::vector<std::size_t>& rows, std::size_t count) {
-  std::vector<bool> taken(count);
-  for (const std::size_t row : rows) taken[row] = true;
-  std::vector<std::size_t> others;
-  for (std::size_t row = 0; row < count; ++row) {
-    if (!taken[row]) others.push_back(row);
-  }
-  return others;
-}
-
 struct Split {
   std::vector<std::size_t> train, test;
 };
 
 Split split_of(const UciTable& table, std::size_t split) {
-  Split rows{complement(table.test_rows[split], table.table.rows()), table.test_rows[split]};
+  Split rows{other_rows(table.test_rows[split], table.table.rows()), table.test_rows[split]};
   if (!table.inner) return rows;
   const auto outer = std::move(rows.train);
   rows = {};
