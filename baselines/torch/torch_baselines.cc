@@ -1,0 +1,227 @@
+// The only file that sees torch's headers.
+#include "baselines/torch/torch_module.h"
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/types.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <utility>
+
+// OpenBLAS keeps threads of its own, of which torch knows nothing. Absent with another BLAS.
+extern "C" __attribute__((weak)) void openblas_set_num_threads(int count);
+
+namespace dma::baselines {
+namespace {
+
+using torch::Tensor;
+
+std::int64_t signed_size(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+// A copy.
+Tensor matrix(const double* values, std::size_t rows, std::size_t columns) {
+  // from_blob takes a pointer to what may change; clone leaves the original alone.
+  return torch::from_blob(const_cast<double*>(values), {signed_size(rows), signed_size(columns)},
+                          torch::kDouble)
+      .clone();
+}
+
+// As many values as the network has weights, one matrix per layer.
+std::vector<Tensor> matrices(const TorchProblem& problem, const double* values) {
+  std::vector<Tensor> all;
+  for (const TorchLayer& layer : problem.layers) {
+    const std::size_t fan_in = layer.inputs + (layer.bias ? 1 : 0);
+    all.push_back(matrix(values, layer.width, fan_in));
+    values += layer.width * fan_in;
+  }
+  return all;
+}
+
+// The network as a user of torch would write it: one matrix of parameters per layer.
+class TorchNetwork {
+ public:
+  TorchNetwork(const TorchProblem& problem, const double* weights)
+      : layers_(problem.layers), parameters_(matrices(problem, weights)) {
+    for (Tensor& parameter : parameters_) parameter.requires_grad_();
+  }
+
+  Tensor operator()(Tensor values) const {
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      values = affine(l, values);
+      if (l + 1 < layers_.size()) values = torch::leaky_relu(values, layers_[l].slope);
+    }
+    return values;
+  }
+
+  // Sum of precision w^2 / 2.
+  Tensor penalty(const std::vector<Tensor>& precision) const {
+    Tensor sum = torch::zeros({}, torch::kDouble);
+    for (std::size_t l = 0; l < precision.size(); ++l) {
+      sum = sum + (precision[l] * parameters_[l].square()).sum() / 2;
+    }
+    return sum;
+  }
+
+  const std::vector<Tensor>& parameters() const { return parameters_; }
+
+  std::vector<double> weights() const {
+    std::vector<double> all;
+    for (const Tensor& parameter : parameters_) {
+      const auto* first = parameter.data_ptr<double>();
+      all.insert(all.end(), first, first + parameter.numel());
+    }
+    return all;
+  }
+
+ private:
+  Tensor affine(std::size_t l, const Tensor& values) const {
+    const Tensor& parameter = parameters_[l];
+    if (!layers_[l].bias) return torch::linear(values, parameter);
+    const std::int64_t inputs = signed_size(layers_[l].inputs);
+    return torch::linear(values, parameter.narrow(1, 0, inputs), parameter.select(1, inputs));
+  }
+
+  std::vector<TorchLayer> layers_;
+  std::vector<Tensor> parameters_;
+};
+
+// The rows of a problem, and the precision of the weights' prior (none: empty).
+struct Data {
+  Data(const TorchProblem& problem, const std::vector<double>& prior_precision)
+      : inputs(matrix(problem.inputs, problem.rows, problem.layers.front().inputs)),
+        targets(matrix(problem.targets, problem.rows, problem.layers.back().width)) {
+    if (!prior_precision.empty()) precision = matrices(problem, prior_precision.data());
+  }
+
+  Tensor inputs, targets;
+  std::vector<Tensor> precision;
+};
+
+std::unique_ptr<torch::optim::Optimizer> optimizer(const TorchNetwork& network,
+                                                   const AdamOptions& options) {
+  if (options.weight_decay > 0) {
+    return std::make_unique<torch::optim::AdamW>(
+        network.parameters(),
+        torch::optim::AdamWOptions(options.learning_rate).weight_decay(options.weight_decay));
+  }
+  return std::make_unique<torch::optim::Adam>(network.parameters(),
+                                              torch::optim::AdamOptions(options.learning_rate));
+}
+
+// 0, ..., rows - 1 in random order (Fisher and Yates).
+Tensor shuffled(std::size_t rows, std::mt19937_64& random) {
+  Tensor order = torch::arange(signed_size(rows));
+  auto* first = order.data_ptr<std::int64_t>();
+  for (std::size_t k = rows; k > 1; --k) std::swap(first[k - 1], first[random() % k]);
+  return order;
+}
+
+class AdamTraining {
+ public:
+  AdamTraining(const TorchProblem& problem, const double* start, const AdamOptions& options)
+      : noise_(problem.noise_variance),
+        batch_size_(signed_size(options.batch_size)),
+        random_(options.seed),
+        data_(problem, options.prior_precision),
+        network_(problem, start),
+        optimizer_(optimizer(network_, options)) {}
+
+  void epoch() {
+    if (batch_size_ == 0) return step(data_.inputs, data_.targets);
+    const auto rows = static_cast<std::size_t>(data_.inputs.size(0));
+    for (const Tensor& batch : shuffled(rows, random_).split(batch_size_)) {
+      step(data_.inputs.index_select(0, batch), data_.targets.index_select(0, batch));
+    }
+  }
+
+  double train_nll() const {
+    const torch::NoGradGuard no_gradient;
+    constexpr double two_pi = 6.283185307179586;
+    return nll(data_.inputs, data_.targets).item<double>() + std::log(two_pi * noise_) / 2;
+  }
+
+  std::vector<double> weights() const { return network_.weights(); }
+
+ private:
+  // Its mean, without the constant.
+  Tensor nll(const Tensor& inputs, const Tensor& targets) const {
+    return torch::mse_loss(network_(inputs), targets) / (2 * noise_);
+  }
+
+  void step(const Tensor& inputs, const Tensor& targets) {
+    optimizer_->zero_grad();
+    Tensor loss = nll(inputs, targets);
+    if (!data_.precision.empty()) {
+      loss = loss + network_.penalty(data_.precision) / data_.targets.numel();
+    }
+    loss.backward();
+    optimizer_->step();
+  }
+
+  double noise_;
+  std::int64_t batch_size_;
+  std::mt19937_64 random_;
+  Data data_;
+  TorchNetwork network_;
+  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+};
+
+bool finite(const std::vector<double>& values) {
+  return std::isfinite(std::accumulate(values.begin(), values.end(), 0.0));
+}
+
+AdamResult train_adam(const TorchProblem& problem, const double* start,
+                      const AdamOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  AdamTraining training(problem, start, options);
+  AdamResult result;
+  Clock::duration spent{};
+  while (result.train_nll.size() < options.epochs && !result.diverged) {
+    const auto begin = Clock::now();
+    training.epoch();
+    spent += Clock::now() - begin;
+    result.train_nll.push_back(training.train_nll());
+    result.diverged = !std::isfinite(result.train_nll.back()) || !finite(training.weights());
+  }
+  result.weights = training.weights();
+  result.seconds_per_epoch =
+      std::chrono::duration<double>(spent).count() / static_cast<double>(result.train_nll.size());
+  return result;
+}
+
+std::vector<double> hessian_diagonal(const TorchProblem& problem, const double* weights,
+                                     const std::vector<double>& prior_precision) {
+  const Data data(problem, prior_precision);
+  const TorchNetwork network(problem, weights);
+  const Tensor loss =
+      (network(data.inputs) - data.targets).square().sum() / (2 * problem.noise_variance) +
+      network.penalty(data.precision);
+  const auto gradients = torch::autograd::grad({loss}, network.parameters(), {}, true, true);
+  std::vector<double> diagonal;
+  for (std::size_t l = 0; l < gradients.size(); ++l) {
+    const Tensor gradient = gradients[l].flatten();
+    for (std::int64_t k = 0; k < gradient.numel(); ++k) {
+      const auto row = torch::autograd::grad({gradient[k]}, {network.parameters()[l]}, {}, true);
+      diagonal.push_back(row[0].flatten()[k].item<double>());
+    }
+  }
+  return diagonal;
+}
+
+}  // namespace
+}  // namespace dma::baselines
+
+// Experiments run their tasks in parallel: one thread each.
+const dma::baselines::TorchFunctions* dma_torch_functions() {
+  at::set_num_threads(1);
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+  static const dma::baselines::TorchFunctions functions{dma::baselines::train_adam,
+                                                        dma::baselines::hessian_diagonal};
+  return &functions;
+}
