@@ -9,15 +9,7 @@
 namespace dma {
 namespace {
 
-// The levels of the calibration error, 0.05 to 0.95; those of Metrics::levels are among them.
-constexpr std::size_t steps = 20;
-using Levels = std::array<double, steps - 1>;
-
-constexpr Levels levels = [] {
-  Levels shares{};
-  for (std::size_t k = 0; k < shares.size(); ++k) shares[k] = static_cast<double>(k + 1) / steps;
-  return shares;
-}();
+constexpr auto& levels = Metrics::curve_levels;
 
 void validate(std::span<const double> targets, std::span<const Predicted> predicted) {
   if (targets.size() != predicted.size()) {
@@ -55,21 +47,20 @@ double root_mean_square(std::span<const double> targets, std::span<const Predict
 }
 
 // Counts of targets: [k] has those between the ends of the central intervals of level k - 1 and k.
-using Rings = std::array<std::size_t, steps>;
+using Rings = std::array<std::size_t, levels.size() + 1>;
 
 void set_coverage(const Rings& rings, Metrics& metrics) {
   const auto count = static_cast<double>(metrics.values);
-  Levels coverage{};
   std::size_t inside = 0;
-  for (std::size_t k = 0; k < coverage.size(); ++k) {
+  for (std::size_t k = 0; k < levels.size(); ++k) {
     inside += rings[k];
-    coverage[k] = static_cast<double>(inside) / count;
+    metrics.coverage_curve.push_back(static_cast<double>(inside) / count);
     metrics.calibration_error +=
-        std::abs(coverage[k] - levels[k]) / static_cast<double>(coverage.size());
+        std::abs(metrics.coverage_curve[k] - levels[k]) / static_cast<double>(levels.size());
   }
   for (std::size_t k = 0; k < Metrics::levels.size(); ++k) {
-    metrics.coverage[k] =
-        coverage[static_cast<std::size_t>(std::lround(steps * Metrics::levels[k])) - 1];
+    const auto place = std::lround(Metrics::levels[k] / levels.front()) - 1;
+    metrics.coverage[k] = metrics.coverage_curve[static_cast<std::size_t>(place)];
   }
 }
 

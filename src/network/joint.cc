@@ -285,6 +285,13 @@ double JointTrainer::loss(const JointRows& rows, const Vector& variances,
   return sum / 2;
 }
 
+double JointTrainer::mean_nll(const JointRows& rows, const Vector& variances,
+                              const Vector& values) const {
+  double sum = loss(rows, variances, values);
+  if (likelihood_ == RowLikelihood::gaussian) sum += variances.array().log().sum() / 2;
+  return sum / static_cast<double>(rows.rows) + special::log_sqrt_two_pi;
+}
+
 double JointTrainer::prior_loss() const {
   if (standing_mean_.size() > 0) {
     const Vector away = weights_ - standing_mean_;
@@ -393,6 +400,7 @@ JointTrainer::Result JointTrainer::fit(const JointRows& rows, Vector& variances,
     }
     double gain = 0;
     if (step(rows, variances, sum, damping, gain)) sum = messages(rows, variances, nullptr);
+    result.train_nll.push_back(mean_nll(rows, variances, sum.values));
     if (epoch < settings.evidence_from + 6) continue;
     settled = gain < settings.tolerance * count ? settled + 1 : 0;
     if (settled >= settings.patience) {

@@ -61,7 +61,8 @@ class JointTrainer {
   struct Result {
     std::size_t epochs = 0;
     Stopped stopped = Stopped::max_epochs;
-    bool noise_bounded = false;  // see Bounded::noise_levels
+    bool noise_bounded = false;          // see Bounded::noise_levels
+    std::vector<double> train_nll = {};  // after each epoch, mean per row, at the weights
   };
   // `variances`: of the noise, one per row (RowLikelihood::log_variance: not used). If `noise` is given,
   // all are equal to it and it is learnt.
@@ -79,6 +80,7 @@ class JointTrainer {
 
   Messages messages(const JointRows& rows, const Vector& variances, JointLedger* ledger) const;
   double loss(const JointRows& rows, const Vector& variances, const Vector& values) const;
+  double mean_nll(const JointRows& rows, const Vector& variances, const Vector& values) const;
   double prior_loss() const;
   Vector prior_gradient() const;
   void add_prior(Matrix& precision) const;

@@ -175,6 +175,9 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
     report.stopped = detail::why_stopped(results);
     if (options.data != nullptr) detail::report_fit(results, plan.remaining, next);
   }
+  if (options.data == nullptr) {
+    next.report.rows_changed += report.rows_added + report.rows_removed + report.rows_lost;
+  }
   next.report.rows = model.report.rows - known_rows(model) + next.row_hashes.size();
   next.report.batches = next.batch_rows.size();
   return next;
@@ -197,6 +200,9 @@ void finish(Model& model, Plan& plan, const LookedAt& looked_at, const ChangeOpt
   const auto after = predict(next);
   report.moved_on = looked_at.name;
   report.moved = distance(after, before);
+  if (options.data != nullptr) {
+    next.report.train_nll = detail::mean_nll(after, looked_at.rows.targets, next.encoder);
+  }
   if (options.compare) {
     const Model anew =
         detail::fit_rows(model.encoder, model.options, plan.remaining, next.row_hashes, {});

@@ -189,6 +189,14 @@ double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
   return std::sqrt(sum / count);
 }
 
+// In the targets' own units: a density per unit of the target.
+std::vector<double> nll_in_own_units(std::vector<double> nll, const Encoder& encoder) {
+  double shift = 0;
+  for (const TargetColumn& target : encoder.targets) shift += std::log(target.deviation);
+  for (double& value : nll) value += shift / static_cast<double>(encoder.targets.size());
+  return nll;
+}
+
 }  // namespace
 
 void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, Model& model) {
@@ -199,7 +207,10 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
   report.certificate = results.front().certificate;
   report.certificate.bounded = {};
   report.ledger_bytes = 0;
+  report.training.clear();
+  report.rows_changed = 0;
   for (const FitResult& result : results) {
+    report.training.push_back(nll_in_own_units(result.train_nll, encoder));
     report.ledger_bytes += result.ledger_bytes;
     report.certificate.bounded += result.certificate.bounded;
   }

@@ -164,8 +164,7 @@ class MemberTrainer {
     settings.damping = 1e-2;
     settings.evidence_from = 0;
     const bool one_noise = learns_noise() && !noise_;
-    result_ =
-        function_.fit(rows, variances_, one_noise ? &member_.noise_variance : nullptr, settings);
+    fit_function_with(rows, one_noise ? &member_.noise_variance : nullptr, settings);
     if (noise_) refine(rows, {1, later_noise_epochs, of_few.function_epochs});
   }
 
@@ -200,6 +199,8 @@ class MemberTrainer {
   }
 
   const JointTrainer::Result& result() const { return result_; }
+  // Of the function, after each of all its epochs.
+  const std::vector<double>& train_nll() const { return train_nll_; }
   const Vector& variances() const { return variances_; }
   Bounded bounded() const {
     const auto at_floor = (variances_.array() <= least_noise_variance).count();
@@ -210,8 +211,16 @@ class MemberTrainer {
  private:
   void fit_function(const JointRows& rows, const JointSettings& settings) {
     variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
-    result_ = function_.fit(rows, variances_, learns_noise() ? &member_.noise_variance : nullptr,
-                            settings);
+    fit_function_with(rows, learns_noise() ? &member_.noise_variance : nullptr, settings);
+  }
+
+  void fit_function_with(const JointRows& rows, double* noise, const JointSettings& settings) {
+    result_ = function_.fit(rows, variances_, noise, settings);
+    note_epochs(result_);
+  }
+
+  void note_epochs(const JointTrainer::Result& fit) {
+    train_nll_.insert(train_nll_.end(), fit.train_nll.begin(), fit.train_nll.end());
   }
 
   bool learns_noise() const { return !options_.noise.has_value(); }
@@ -276,6 +285,7 @@ class MemberTrainer {
       settings.damping = 1e-2;
       settings.evidence_from = 0;
       const auto again = function_.fit(rows, variances_, nullptr, settings);
+      note_epochs(again);
       if (again.stopped == Stopped::interrupted) result_.stopped = again.stopped;
     }
   }
@@ -297,6 +307,7 @@ class MemberTrainer {
   std::uint64_t seed_ = 0;
   std::function<bool(std::size_t)> go_on_;
   JointTrainer::Result result_;
+  std::vector<double> train_nll_;
   Vector variances_;             // of the noise, by row
   std::vector<double> inputs_;   // of the noise network
   std::vector<double> squares_;  // its targets
@@ -403,8 +414,19 @@ JointFits learn_all(std::size_t draws, const OrderedRows& rows, std::size_t targ
   return fits;
 }
 
-void note(const JointTrainer::Result& fit, const Bounded& bounded, FitResult& result) {
-  result.certificate.bounded += bounded;
+// The mean over targets, one after the other; one that has settled stays where it is.
+void add_share(std::vector<double> curve, std::size_t targets, std::vector<double>& mean) {
+  if (curve.empty()) return;
+  const std::size_t size = std::max(curve.size(), mean.size());
+  curve.resize(size, curve.back());
+  mean.resize(size, mean.empty() ? 0 : mean.back());
+  for (std::size_t n = 0; n < size; ++n) mean[n] += curve[n] / static_cast<double>(targets);
+}
+
+void note(const MemberTrainer& trainer, std::size_t targets, FitResult& result) {
+  const JointTrainer::Result& fit = trainer.result();
+  result.certificate.bounded += trainer.bounded();
+  add_share(trainer.train_nll(), targets, result.train_nll);
   result.epochs = std::max(result.epochs, fit.epochs);
   if (fit.stopped == Stopped::interrupted || result.stopped == Stopped::tolerance) {
     result.stopped = fit.stopped;
@@ -492,7 +514,7 @@ JointFits fit_joint(const Architecture& architecture, const RegressorOptions& op
                               selects(options, m), options, go_on);
         trainer.fit(own.view());
         member = trainer.finish(own.view(), keep_ledger);
-        note(trainer.result(), trainer.bounded(), result);
+        note(trainer, targets, result);
         write_cavity(member, own, trainer.variances(), targets, k, result);
         result.ledger_bytes += sizeof(double) * (member.ledger.gradients.size() +
                                                  member.noise_ledger.gradients.size());
@@ -530,7 +552,7 @@ JointFits change_members(const JointMembers& members, const RegressorOptions& op
                                                  member.log_noise->mean.size());
           }
         }
-        note(trainer.result(), trainer.bounded(), result);
+        note(trainer, targets, result);
         write_cavity(member, own, trainer.variances(), targets, k, result);
         result.ledger_bytes += sizeof(double) * (member.ledger.gradients.size() +
                                                  member.noise_ledger.gradients.size());

@@ -37,7 +37,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FeatureColumn, name, kind, mean, deviation, i
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TargetColumn, name, mean, deviation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DroppedColumn, name, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Encoder, features, targets, dropped)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, rmse, mae, nll, crps, coverage,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, rmse, mae, nll, crps, coverage, coverage_curve,
                                    calibration_error, pit)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayerCertificate, product_messages, share_below_two,
                                    signal_to_noise, uniform_messages, smallest_precision,
@@ -48,7 +48,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseShape, shift, spread)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseInputs, value_mean, value_deviation, low, high)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FitReport, rows, rows_without_target, weights, layers, batches,
                                    batch_size, epochs, stopped, noise_std, noise_at_floor,
-                                   train_nll, cavity, seconds, ledger_bytes, certificate)
+                                   train_nll, cavity, training, rows_changed, seconds, ledger_bytes,
+                                   certificate)
 
 namespace {
 
@@ -317,14 +318,39 @@ void check_format(const SafetensorsFile& file) {
   require(file, file.metadata("format") == "dma-model",
           "is a safetensors file, but not a dma model");
   const std::string version = file.metadata("version");
-  if (version != std::to_string(model_format_version)) {
-    file.fail("has model format " + version + ", this program reads format " +
-              std::to_string(model_format_version) + "; use the version of dma that wrote it");
+  for (int known = oldest_model_format_version; known <= model_format_version; ++known) {
+    if (version == std::to_string(known)) return;
+  }
+  file.fail("has model format " + version + ", this program reads formats " +
+            std::to_string(oldest_model_format_version) + " to " +
+            std::to_string(model_format_version) + "; use the version of dma that wrote it");
+}
+
+// Says that what format 2 did not hold is not known.
+void complete(Json& report) {
+  report["training"] = Json::array();
+  report["rows_changed"] = 0;
+  for (Json& metrics : report.at("cavity")) metrics["coverage_curve"] = Json::array();
+}
+
+// Charts are drawn from these: no list may be longer or shorter than it should be.
+void check_report(const SafetensorsFile& file, const Model& model) {
+  const FitReport& report = model.report;
+  const std::size_t targets = model.encoder.targets.size();
+  require(file, report.cavity.size() == targets && report.noise_std.size() == targets,
+          "its report is of other targets");
+  require(file, report.training.empty() || report.training.size() == model.options.ensemble,
+          "its training curves are of other members");
+  for (const Metrics& metrics : report.cavity) {
+    const std::size_t levels = metrics.coverage_curve.size();
+    require(file, levels == 0 || levels == Metrics::curve_levels.size(),
+            "a coverage curve has other levels");
   }
 }
 
 Model model_from(const SafetensorsFile& file) {
-  const Json json = Json::parse(file.metadata("model"));
+  Json json = Json::parse(file.metadata("model"));
+  if (file.metadata("version") == "2") complete(json.at("report"));
   Model model;
   model.options = options_from(json.at("options"));
   json.at("encoder").get_to(model.encoder);
@@ -357,6 +383,7 @@ Model model_from(const SafetensorsFile& file) {
   } else {
     model.members = read_members<double>(file, architecture, model.options, batches);
   }
+  check_report(file, model);
   return model;
 }
 

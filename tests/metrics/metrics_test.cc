@@ -128,6 +128,8 @@ TEST(Metrics, CalibrationErrorIsTheMeanOverNineteenLevels) {
   // Everything far away: the mean of the levels.
   EXPECT_NEAR(score_one(30, 3, 1).calibration_error, 0.5, 1e-15);
   const Predictions drawn = draw(500, 1.3, 3);
+  const Metrics metrics = drawn.score();
+  ASSERT_EQ(metrics.coverage_curve.size(), 19U);
   double expected = 0;
   for (int level = 5; level < 100; level += 5) {
     double inside = 0;
@@ -135,9 +137,12 @@ TEST(Metrics, CalibrationErrorIsTheMeanOverNineteenLevels) {
       const double z = std::abs(drawn.targets[n] - drawn.means[n]) / drawn.deviations[n];
       inside += std::erf(z / std::numbers::sqrt2) <= level / 100.0;
     }
+    const auto place = static_cast<std::size_t>(level / 5 - 1);
+    EXPECT_EQ(Metrics::curve_levels[place], level / 100.0);
+    EXPECT_EQ(metrics.coverage_curve[place], inside / 500);
     expected += std::abs(inside / 500 - level / 100.0) / 19;
   }
-  EXPECT_NEAR(drawn.score().calibration_error, expected, 1e-12);
+  EXPECT_NEAR(metrics.calibration_error, expected, 1e-12);
 }
 
 TEST(Metrics, RightPredictionsAreCalibrated) {

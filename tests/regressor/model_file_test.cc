@@ -88,6 +88,25 @@ std::string with(std::string text, const std::string& from, const std::string& t
   return text.replace(at, from.size(), to);
 }
 
+void expect_same_report(const FitReport& a, const FitReport& b) {
+  EXPECT_EQ(a.training, b.training);
+  EXPECT_EQ(a.rows_changed, b.rows_changed);
+  EXPECT_EQ(a.train_nll, b.train_nll);
+  ASSERT_EQ(a.cavity.size(), b.cavity.size());
+  for (std::size_t k = 0; k < a.cavity.size(); ++k) {
+    EXPECT_EQ(a.cavity[k].coverage_curve, b.cavity[k].coverage_curve);
+    EXPECT_EQ(a.cavity[k].pit, b.cavity[k].pit);
+  }
+}
+
+// Spaces instead of one entry of the description, from its name to where it ends.
+std::string without_entry(std::string text, const std::string& name, const std::string& end) {
+  const auto first = text.find("\\\"" + name + "\\\":");
+  EXPECT_NE(first, std::string::npos) << name;
+  const auto last = text.find(end, first) + end.size();
+  return text.replace(first, last - first, std::string(last - first, ' '));
+}
+
 TEST(ModelFile, HoldsEverything) {
   const Scratch scratch;
   for (const bool single : {false, true}) {
@@ -95,6 +114,9 @@ TEST(ModelFile, HoldsEverything) {
     model.save(scratch.path("m"));
     Regressor again = Regressor::load(scratch.path("m"));
     expect_same_numbers(model.model(), again.model());
+    ASSERT_EQ(model.report().training.size(), 2U);
+    ASSERT_EQ(model.report().training[1].size(), 3U);
+    expect_same_report(model.report(), again.report());
     again.save(scratch.path("m2"));
     EXPECT_EQ(content(scratch.path("m")), content(scratch.path("m2")));
   }
@@ -131,7 +153,7 @@ TEST(ModelFile, IsSafetensors) {
   EXPECT_EQ(length % 8, 0U);
   const json header = json::parse(file.substr(8, length));
   EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
-  EXPECT_EQ(header["__metadata__"]["version"], "2");
+  EXPECT_EQ(header["__metadata__"]["version"], "3");
   EXPECT_EQ(header["__metadata__"]["precision"], "float");
   std::size_t end = 0;
   for (const auto& [name, entry] : header.items()) {
@@ -189,9 +211,11 @@ TEST(ModelFile, SaysWhyItRefuses) {
   const std::string file = content(scratch.path("m"));
   expect("", "is not a dma model: only 0 bytes");
   expect("a,b\n1,2\n" + std::string(100, 'x'), "is not a dma model");
-  expect(with(file, "\"version\":\"2\"", "\"version\":\"3\""), "is damaged: its checksum is");
-  expect(resealed(with(file, "\"version\":\"2\"", "\"version\":\"3\"")),
-         "has model format 3, this program reads format 2");
+  expect(with(file, "\"version\":\"3\"", "\"version\":\"4\""), "is damaged: its checksum is");
+  expect(resealed(with(file, "\"version\":\"3\"", "\"version\":\"4\"")),
+         "has model format 4, this program reads formats 2 to 3");
+  expect(resealed(with(file, "\"version\":\"3\"", "\"version\":\"1\"")),
+         "has model format 1, this program reads formats 2 to 3");
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
   expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit into the file");
@@ -204,12 +228,36 @@ TEST(ModelFile, SaysWhyItRefuses) {
          "do not fit together");
   expect(resealed(with(file, "\\\"architecture\\\"", "\\\"architexture\\\"")),
          "its description cannot be read");
+  expect(resealed(without_entry(file, "rows_changed", ",")), "its description cannot be read");
+  const auto curve = file.find("\\\"coverage_curve\\\":[") + 20;
+  std::string short_curve = file;
+  const auto level = short_curve.find(',', curve) + 1 - curve;
+  expect(resealed(short_curve.replace(curve, level, std::string(level, ' '))),
+         "a coverage curve has other levels");
+  expect(resealed(with(file, "],[", "  ,")), "its training curves are of other members");
   expect(resealed(with(file, "{\"dtype\"", "{\"dtipe\"")), "its header cannot be read");
   std::string bad_number = file;
   std::memset(bad_number.data() + bad_number.size() - 8, 0xff, 8);  // NaN in the last message
   EXPECT_EQ(refusal(scratch.file("f", resealed(bad_number))).find("nan"), std::string::npos);
   EXPECT_NE(refusal(scratch.path("nothing")).find("cannot be opened"), std::string::npos);
   EXPECT_NE(refusal(testing::TempDir()).find("is a directory"), std::string::npos);
+}
+
+TEST(ModelFile, ReadsTheFormatBefore) {
+  const Scratch scratch;
+  const Regressor model = small_model();
+  model.save(scratch.path("m"));
+  std::string file = with(content(scratch.path("m")), "\"version\":\"3\"", "\"version\":\"2\"");
+  file = without_entry(file, "coverage_curve", "],");
+  file = without_entry(file, "rows_changed", ",");
+  file = without_entry(file, "training", "]],");
+  const Regressor again = Regressor::load(scratch.file("old", resealed(file)));
+  expect_same_numbers(model.model(), again.model());
+  EXPECT_TRUE(again.report().training.empty());
+  EXPECT_TRUE(again.report().cavity.front().coverage_curve.empty());
+  EXPECT_EQ(again.report().rows_changed, 0U);
+  EXPECT_EQ(again.report().cavity.front().coverage, model.report().cavity.front().coverage);
+  EXPECT_EQ(again.report().train_nll, model.report().train_nll);
 }
 
 TEST(ModelFile, AFailedWriteLeavesTheOldOne) {

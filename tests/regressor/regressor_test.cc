@@ -225,6 +225,40 @@ TEST_P(EachBelief, FitSeveralTargets) {
   EXPECT_NEAR(model.report().noise_std[1] / model.report().noise_std[0], 100, 40);
 }
 
+// The curve ends where the fit ends: of a joint belief at the mean of the weights.
+TEST_P(EachBelief, FitKeepsItsTrainingCurve) {
+  Table table = wave_table(60, 0.2, 5);
+  table.columns.push_back({.name = "z", .numbers = table.columns[0].numbers});
+  auto options = quick();
+  options.target = {"y", "z"};
+  options.features = {"a", "b"};
+  options.noise = 0.7;
+  options.ensemble = 1;
+  const auto model = Regressor::fit(table, options);
+  const auto predicted = model.predict(table);
+  double sum = 0;
+  for (std::size_t n = 0; n < predicted.size(); ++n) {
+    Predicted p = predicted[n];
+    if (GetParam() == Belief::joint) p.epistemic_std = 0;
+    sum -= p.log_density(table.columns[n % 2 == 0 ? 2 : 3].numbers[n / 2]);
+  }
+  const auto& training = model.report().training;
+  ASSERT_EQ(training.size(), 1U);
+  ASSERT_EQ(training[0].size(), model.report().epochs);
+  EXPECT_NEAR(training[0].back(), sum / 120, 1e-9);
+  EXPECT_LT(training[0].back(), training[0].front());
+}
+
+TEST_P(EachBelief, FitHasATrainingCurvePerMember) {
+  auto options = quick();
+  options.constant_noise = true;
+  const auto model = Regressor::fit(wave_table(60, 0.2, 5), options);
+  const auto& training = model.report().training;
+  ASSERT_EQ(training.size(), 2U);
+  EXPECT_NE(training[0], training[1]);
+  EXPECT_EQ(std::max(training[0].size(), training[1].size()), model.report().epochs);
+}
+
 TEST_P(EachBelief, FitNoiseThatIsGivenIsKept) {
   auto options = quick();
   options.noise = 0.7;
@@ -328,11 +362,15 @@ TEST_P(EachBelief, UpdateLearnsNewRowsWhileTheOldStand) {
   EXPECT_GT(report.moved.mean_shift, 0.1);
   EXPECT_EQ(model.report().rows, 360U);
   EXPECT_EQ(model.model().row_hashes.size(), 360U);
+  // Scores are those of the fit, and the model says so.
+  EXPECT_EQ(model.report().cavity.front().values, 300U);
+  EXPECT_EQ(model.report().rows_changed, 60U);
 }
 
 TEST_P(EachBelief, UpdateWithTheOldDataIsNearANewFit) {
   const Table table = wave_table(300, 0.2, 8);
   auto model = Regressor::fit(rows_of(table, 0, 250), quick());
+  const auto before = model.report().training;
   const Table old = rows_of(table, 0, 250);
   const auto report = model.update(rows_of(table, 250, 300), {.data = &old, .compare = true});
   ASSERT_TRUE(report.compared);
@@ -340,6 +378,13 @@ TEST_P(EachBelief, UpdateWithTheOldDataIsNearANewFit) {
   EXPECT_LT(report.compared->mean_shift, 0.3);
   EXPECT_NEAR(report.compared->mean_std_ratio, 1, 0.1);
   EXPECT_EQ(report.moved.rows, 300U);
+  const FitReport& now = model.report();
+  EXPECT_EQ(now.cavity.front().values, 300U);
+  EXPECT_EQ(now.rows_changed, 0U);
+  EXPECT_NEAR(now.train_nll, model.evaluate(table).front().nll, 1e-9);
+  ASSERT_EQ(now.training.size(), 2U);
+  EXPECT_GE(now.training[0].size(), 1U);
+  EXPECT_NE(now.training, before);
 }
 
 TEST_P(EachBelief, ForgetWithoutDataWholeBatchesGo) {
@@ -351,6 +396,7 @@ TEST_P(EachBelief, ForgetWithoutDataWholeBatchesGo) {
   EXPECT_EQ(report.batches_removed.size(), 1U);
   EXPECT_EQ(report.batches_swept, 0U);
   EXPECT_EQ(model.report().rows, 95U);
+  EXPECT_EQ(model.report().rows_changed, 5U);
   // What is forgotten cannot be forgotten again, and neither can what went with it.
   expect_error(error_of([&] { model.forget_rows(rows_of(table, 0, 1)); }),
                "line 1: this row is not among");

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <dma/metrics/predicted.h>
 
@@ -11,12 +12,19 @@ namespace dma {
 
 struct Metrics {
   static constexpr std::array levels{0.5, 0.8, 0.9, 0.95};
+  // 0.05, 0.10, ..., 0.95: those above are among them.
+  static constexpr std::array curve_levels = [] {
+    std::array<double, 19> shares{};
+    for (std::size_t k = 0; k < shares.size(); ++k) shares[k] = static_cast<double>(k + 1) / 20;
+    return shares;
+  }();
   std::size_t values = 0;
   double rmse = 0, mae = 0;
   double nll = 0;   // mean of -log density
   double crps = 0;  // mean continuous ranked probability score, in the target's unit
-  std::array<double, 4> coverage{};  // share inside the central interval of each level
-  double calibration_error = 0;  // mean |coverage - level| over the levels 0.05, 0.10, ..., 0.95
+  std::array<double, 4> coverage{};         // share inside the central interval of each level
+  std::vector<double> coverage_curve = {};  // of the curve's levels; empty: not known
+  double calibration_error = 0;             // mean |coverage - level| over the curve's levels
   std::array<std::size_t, 20> pit{};  // histogram of the predicted probability below the target
 };
 

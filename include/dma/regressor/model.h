@@ -75,6 +75,11 @@ struct FitReport {
       {};                            // per target, root of the mean variance over members and rows
   double train_nll = 0;              // of the mixture, mean per value
   std::vector<Metrics> cavity = {};  // per target, of the mixture: what a held-out set would say
+  // Training NLL of every member by epoch, mean per value; of a joint belief at the mean of the weights, and
+  // going on while noise and function are refined in turn. Empty: not known.
+  std::vector<std::vector<double>> training = {};
+  // Learnt or forgotten since, while the other rows were not at hand: scores are of the rows before.
+  std::size_t rows_changed = 0;
   double seconds = 0;
   std::size_t ledger_bytes = 0;
   Certificate certificate = {};  // of the first member; what is bounded: of all

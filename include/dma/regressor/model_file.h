@@ -29,7 +29,9 @@ struct ModelError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr int model_format_version = 2;
+// Format 2, which lacks FitReport::training, rows_changed and Metrics::coverage_curve, is read too.
+inline constexpr int model_format_version = 3;
+inline constexpr int oldest_model_format_version = 2;
 
 // Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.
 void write_model(const Model& model, const std::filesystem::path& path);
