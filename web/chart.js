@@ -1,0 +1,158 @@
+// Draws a specification of charts/ with the lists of its section.
+import { expressionInterpreter } from 'vega-interpreter';
+import { compile } from 'vega-lite';
+import { View, Warn, expressionFunction, logger, parse } from 'vega';
+import { element, powerText, valueText, words } from './elements.js';
+import { config, methodScale } from './theme.js';
+
+// "formatType": "power" in a specification.
+expressionFunction('power', powerText);
+
+const copy = (value) => JSON.parse(JSON.stringify(value));
+
+// Calls visit(object) for every object inside a specification.
+function walk(value, visit) {
+  if (value === null || typeof value !== 'object') return;
+  if (!Array.isArray(value)) visit(value);
+  Object.values(value).forEach((inner) => walk(inner, visit));
+}
+
+export function namedData(spec) {
+  const names = new Set();
+  walk(spec, (part) => part.data?.name && names.add(part.data.name));
+  return [...names];
+}
+
+// "scale": "method" stands for the colours that the field's values have on the whole page.
+function nameMethods(spec, lists, isDark) {
+  walk(spec, (part) => {
+    if (part.scale !== 'method') return;
+    const rows = namedData(spec).flatMap((name) => lists[name] ?? []);
+    const methods = [...new Set(rows.map((row) => row[part.field]).filter((method) => method != null))];
+    part.scale = methodScale(methods, isDark);
+  });
+}
+
+export function seriesOf(spec, lists) {
+  const series = new Set();
+  const rows = namedData(spec).flatMap((name) => lists[name] ?? []);
+  walk(spec, (part) => part.scale === 'method' && rows.forEach((row) => row[part.field] != null && series.add(row[part.field])));
+  return [...series];
+}
+
+// Targets have units of their own.
+function separateTargets(spec, lists) {
+  const several = namedData(spec).some((name) => lists[name]?.some((row) => row.target != null));
+  if (several && spec.facet) spec.resolve = { scale: { ...spec.resolve?.scale, y: 'independent' } };
+}
+
+const leastPanel = 180;
+const gap = 26;
+const strokes = 6;  // marks on the frame
+const margin = 12;  // for the last label of an axis
+
+// Vega-Lite fits a single view to its container, and panels not at all. Panels that share an axis show it
+// once, on the left.
+function fitPanels(spec, width, panels) {
+  if (!spec.facet || typeof spec.spec.width === 'object') return;
+  const axis = spec.usermeta?.axisWidth ?? 76;
+  const everyPanel = spec.resolve?.scale?.y === 'independent';
+  const beside = gap + strokes + (everyPanel ? axis : 0);
+  const room = width - margin - (everyPanel ? 0 : axis);
+  const most = Math.max(1, Math.min(spec.columns, Math.floor((room + gap) / (leastPanel + beside))));
+  const columns = Math.ceil(panels / Math.ceil(panels / most));
+  spec.columns = columns;
+  spec.spec.width = Math.floor((room + gap) / columns) - beside;
+}
+
+// How many panels a facet has is known once its transforms have run.
+function countPanels(vega, spec) {
+  if (!spec.facet) return 1;
+  const view = new View(parse(vega, null, { ast: true }), { expr: expressionInterpreter, renderer: 'none', logLevel: Warn }).run();
+  const cells = view.scenegraph().root.items[0].items.find((mark) => mark.name === 'cell');
+  view.finalize();
+  return Math.max(1, cells?.items.length ?? 1);
+}
+
+// Vega-Lite warns that a height given per row is not fitted to the container; only the width should be. And that it
+// may not know the width of panels with categories of their own; it is given (fitPanels).
+const harmless = ['Dropping "fit-y"', 'Detected faceted independent scales'];
+const compileLogger = logger(Warn);
+const warn = compileLogger.warn;
+compileLogger.warn = function (message, ...others) {
+  return harmless.some((start) => String(message).startsWith(start)) ? this : warn.call(this, message, ...others);
+};
+
+function rounded(number) {
+  return typeof number === 'number' ? valueText(number) : number;
+}
+
+function tooltipContent(value) {
+  if (typeof value !== 'object') return String(value);
+  return element(
+    'dl',
+    {},
+    Object.entries(value).flatMap(([name, text]) => [element('dt', {}, words(name)), element('dd', {}, String(rounded(text)))]),
+  );
+}
+
+const tooltip = element('div', { id: 'tooltip', role: 'status', hidden: '' });
+
+function showTooltip(handler, event, item, value) {
+  tooltip.hidden = value == null || value === '';
+  if (tooltip.hidden) return;
+  if (!tooltip.isConnected) document.body.append(tooltip);
+  tooltip.replaceChildren(tooltipContent(value));
+  const { width, height } = tooltip.getBoundingClientRect();
+  const left = Math.min(event.clientX + 14, document.documentElement.clientWidth - width - 8);
+  const above = event.clientY - height - 14;
+  tooltip.style.left = `${Math.max(8, left)}px`;
+  tooltip.style.top = `${above > 8 ? above : event.clientY + 18}px`;
+}
+
+export class Chart {
+  constructor(container, spec, lists) {
+    this.container = container;
+    // Vega describes the element that it draws in; the container keeps the page's own words.
+    this.drawing = element('div', { 'aria-hidden': 'true' });
+    container.append(this.drawing);
+    this.spec = spec;
+    this.lists = lists;
+  }
+
+  // The size of the chart is that of its container, or the given width, e.g. of paper.
+  draw(isDark, width) {
+    this.container.style.width = width ? `${width}px` : '';
+    const spec = copy(this.spec);
+    nameMethods(spec, this.lists, isDark);
+    separateTargets(spec, this.lists);
+    this.panels ??= countPanels(this.compiled(copy(spec), isDark), spec);
+    fitPanels(spec, this.container.clientWidth, this.panels);
+    const vega = this.compiled(spec, isDark);
+    this.view?.finalize();
+    this.view = new View(parse(vega, null, { ast: true }), {
+      expr: expressionInterpreter,
+      renderer: 'svg',
+      container: this.drawing,
+      hover: true,
+      logLevel: Warn,
+      tooltip: showTooltip,
+    });
+    this.view.run();
+    this.drawnWidth = this.container.clientWidth;
+    this.drawnDark = isDark;
+    this.container.style.width = '';
+  }
+
+  compiled(spec, isDark) {
+    const vega = compile(spec, { config: config(isDark, this.container.clientWidth), logger: compileLogger }).spec;
+    for (const data of vega.data) {
+      if (this.lists[data.name]) data.values = copy(this.lists[data.name]);
+    }
+    return vega;
+  }
+
+  isCurrent(isDark) {
+    return this.view && this.drawnDark === isDark && Math.abs(this.drawnWidth - this.container.clientWidth) < 2;
+  }
+}

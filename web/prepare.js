@@ -1,0 +1,64 @@
+// Lists that a chart needs and that the results hold in another shape.
+
+const finite = (values) => values.filter((value) => Number.isFinite(value));
+const unique = (values) => [...new Set(values)];
+const between = (low, high) => (value) => (value == null ? value : Math.min(high, Math.max(low, value)));
+
+// What the frame of an output shows: truth and rows, and as much again above and below.
+function frame(rows) {
+  const seen = finite(rows.flatMap((row) => [row.truth, row.y]));
+  const shown = seen.length > 0 ? seen : finite(rows.flatMap((row) => [row.lower, row.upper]));
+  const low = Math.min(...shown);
+  const high = Math.max(...shown);
+  return between(low - (high - low), high + (high - low));
+}
+
+// One panel per method and output, with the training rows in each panel of their output.
+export function bandPanels({ band = [], points = [] }) {
+  const outputs = unique(band.map((row) => row.output));
+  const title = (method, output) => (outputs.length > 1 ? `${method}, output ${output}` : method);
+  return outputs.flatMap((output) => {
+    const ofOutput = (row) => row.output === output;
+    const own = band.filter(ofOutput);
+    const rows = points.filter(ofOutput);
+    const clip = frame([...own, ...rows]);
+    const methods = unique(own.map((row) => row.method));
+    return [
+      ...own.map((row) => ({
+        ...row,
+        panel: title(row.method, output),
+        shown_mean: clip(row.mean),
+        shown_lower: clip(row.lower),
+        shown_upper: clip(row.upper),
+        shown_truth: clip(row.truth),
+      })),
+      ...methods.flatMap((method) => rows.map((row) => ({ ...row, method, panel: title(method, output) }))),
+    ];
+  });
+}
+
+const responseLists = { numeric: 'response_numbers', datetime: 'response_dates' };
+
+// Numbers, dates and everything that is chosen from a list have charts of their own.
+function responsesByKind({ response = [] }) {
+  const lists = {};
+  for (const row of response) {
+    const name = responseLists[row.kind ?? 'numeric'] ?? 'response_choices';
+    (lists[name] ??= []).push({ ...row, panel: row.target ? `${row.target} by ${row.input}` : row.input });
+  }
+  return lists;
+}
+
+// With several targets each has a region, or a method, of its own.
+function byTarget(rows, field) {
+  return rows.map((row) => (row.target ? { ...row, [field]: [row.target, row[field]].filter(Boolean).join(', ') } : row));
+}
+
+export function prepare(lists) {
+  const prepared = { ...lists, ...responsesByKind(lists) };
+  if (lists.band?.length) prepared.band_panels = bandPanels(lists);
+  for (const [name, field] of [['calibration', 'region'], ['pit', 'region'], ['weights', 'method']]) {
+    if (lists[name]) prepared[name] = byTarget(lists[name], field);
+  }
+  return prepared;
+}
