@@ -15,6 +15,7 @@
 #include "validation/exact_messages.h"
 #include "validation/experiment.h"
 #include "validation/fit.h"
+#include "validation/verdicts.h"
 
 namespace dma::validation {
 namespace {
@@ -202,6 +203,41 @@ json fitted_rate(const std::vector<double>& width, const std::vector<double>& de
   return log_log_fit(x, y).slope;
 }
 
+// The last delta of the ladders that carry this remark, by direction and rule.
+std::string limits(const json& ladders, const std::string& remark) {
+  std::string text;
+  for (const json& ladder : ladders) {
+    if (ladder.value("remark", "") != remark) continue;
+    text += (text.empty() ? "" : ", ") + digits(ladder["last_delta"], 2) + " to " +
+            ladder["to"].get<std::string>();
+    if (ladder["rule"] != "both") text += " (" + ladder["rule"].get<std::string>() + ")";
+  }
+  return text;
+}
+
+// The product beside a message that stays wide.
+std::string limit_of_wide_product(const json& ladders) {
+  for (const json& ladder : ladders) {
+    if (ladder["factor"] == "product" && ladder.contains("remark")) {
+      return digits(ladder["last_delta"], 2);
+    }
+  }
+  return {};
+}
+
+json verdicts(const json& ladders, std::size_t violations, std::size_t remarked) {
+  return {verdict("smooth ladders on which the message error does not vanish",
+                  std::to_string(violations) + " of " + std::to_string(ladders.size() - remarked),
+                  "0", agrees_if(violations == 0)),
+          verdict("limit of the message error at the kink of the leaky ReLU", limits(ladders, kink),
+                  "0", Agreement::differs,
+                  "Exact message and Gaussian scale alike there: the error is the same at every "
+                  "width. The proof of Corollary dirac-exact says otherwise."),
+          verdict("limit for the linear rule, product, wide message on its own edge",
+                  limit_of_wide_product(ladders), "", Agreement::beyond,
+                  "The linear rule needs the message on its own edge to concentrate too.")};
+}
+
 }  // namespace
 
 json consistency() {
@@ -255,6 +291,7 @@ json consistency() {
          "to 0, but the entropies of the exact and the Gaussian message differ by a constant. "
          "For the linear rule the limit needs the message on the own edge to concentrate as "
          "well."}}},
+      {"verdicts", verdicts(figures, violations, remarked)},
       {"rows", rows}};
 }
 

@@ -15,6 +15,7 @@
 #include "validation/exact_messages.h"
 #include "validation/experiment.h"
 #include "validation/fit.h"
+#include "validation/verdicts.h"
 
 namespace dma::validation {
 namespace {
@@ -23,6 +24,7 @@ using nlohmann::json;
 using Message = Gaussian<double>;
 
 constexpr double coefficient_from = 10;
+constexpr double paper_coefficient = 0.75;
 
 // KL(w || its moment-matched Gaussian): over l = log w, where w is Gaussian, plus the Gaussian's
 // mass at w < 0, where D(0, q) = q.
@@ -58,7 +60,7 @@ class Spread {
   std::map<int, std::pair<double, double>> groups_;
 };
 
-struct Agreement {
+struct Difference {
   double largest = 0;
   void compare(double closed, double quadrature) {
     largest = std::max(largest, std::abs(closed / quadrature - 1));
@@ -71,7 +73,7 @@ json cell(const char* step, double mu, double sigma, double r, double closed, do
 }
 
 // Step 1: a log-normal, given by (mu_Y, sigma_Y) in log space, to its Gaussian.
-double step_1(json& rows, Agreement& agreement) {
+double step_1(json& rows, Difference& difference) {
   Spread along_mu;
   int band = 0;
   for (const double sigma : special::even_breaks(0.05, 1, 19)) {
@@ -79,7 +81,7 @@ double step_1(json& rows, Agreement& agreement) {
       const LogNormal<double> w{Message::from_moments(mu, sigma * sigma)};
       const double closed = matched_kl(w);
       const double quadrature = quadrature_kl(w);
-      agreement.compare(closed, quadrature);
+      difference.compare(closed, quadrature);
       along_mu.add(band, quadrature);
       const double r = to_gaussian(w).mean() / to_gaussian(w).stddev();
       rows.push_back(cell("1", mu, sigma, r, closed, quadrature));
@@ -90,7 +92,7 @@ double step_1(json& rows, Agreement& agreement) {
 }
 
 // Step 2: a Gaussian to its log-normal. Both axes in powers of sqrt 2, so that cells share r.
-double step_2(json& rows, Agreement& agreement) {
+double step_2(json& rows, Difference& difference) {
   Spread along_r;
   for (int i = 0; i <= 8; ++i) {
     for (int j = -2; j <= 8; ++j) {
@@ -99,7 +101,7 @@ double step_2(json& rows, Agreement& agreement) {
       const auto w = to_lognormal(Message::from_moments(mu, sigma * sigma));
       const double closed = matched_kl(w);
       const double quadrature = quadrature_kl(w);
-      agreement.compare(closed, quadrature);
+      difference.compare(closed, quadrature);
       along_r.add(i + j, quadrature);
       rows.push_back(cell("2", mu, sigma, mu / sigma, closed, quadrature));
     }
@@ -126,18 +128,30 @@ json fitted_coefficient() {
           {"slope_interval", interval(rate)}};
 }
 
+json constant_verdict(const std::string& along, double spread) {
+  return verdict("divergence along " + along, "varies by a share of " + digits(spread, 1),
+                 "constant", agrees_if(spread < 1e-9));
+}
+
+json verdicts(double coefficient, double along_mu, double along_r) {
+  return {verdict("coefficient of 1/r^2", digits(coefficient, 4), "3/4",
+                  agrees_if(std::abs(coefficient - paper_coefficient) < 1e-3)),
+          constant_verdict("the log-normal's mean", along_mu),
+          constant_verdict("equal r", along_r)};
+}
+
 }  // namespace
 
 json copy() {
   json rows = json::array();
-  Agreement agreement;
-  const double along_mu = step_1(rows, agreement);
-  const double along_r = step_2(rows, agreement);
+  Difference difference;
+  const double along_mu = step_1(rows, difference);
+  const double along_r = step_2(rows, difference);
   json summary = fitted_coefficient();
-  summary["paper_coefficient"] = 0.75;
+  summary["paper_coefficient"] = paper_coefficient;
   summary["step_1_spread_along_mu"] = along_mu;
   summary["step_2_spread_along_r"] = along_r;
-  summary["closed_form_max_relative_difference"] = agreement.largest;
+  summary["closed_form_max_relative_difference"] = difference.largest;
   return {
       {"settings",
        {{"step_1", "mu_Y -2 to 2, sigma_Y 0.05 to 1: parameters of the log-normal in log space"},
@@ -145,6 +159,7 @@ json copy() {
         {"coefficient", "r^2 KL = c + d / r^2 fitted to quadrature for r = 10 to 100"},
         {"spread", "(max - min) / max of kl_quadrature, the largest over the bands or contours"}}},
       {"summary", summary},
+      {"verdicts", verdicts(summary["coefficient"], along_mu, along_r)},
       {"rows", rows}};
 }
 

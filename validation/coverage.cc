@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "validation/experiment.h"
+#include "validation/verdicts.h"
 
 namespace dma::validation {
 namespace {
@@ -153,6 +154,12 @@ json coverage() {
         {"paper_rows", paper_rows().size()},
         {"paper_rows_agreeing", agreeing},
         {"conformance", conforming ? "passed" : "failed"}}},
+      {"verdicts",
+       {verdict("rows of the paper's table that the factors agree with",
+                std::to_string(agreeing) + " of " + std::to_string(paper_rows().size()),
+                std::to_string(paper_rows().size()), agrees_if(agreeing == paper_rows().size())),
+        verdict("factors that keep their promises under random messages",
+                conforming ? "all" : "not all", "", Agreement::beyond)}},
       {"rows", std::move(rows)}};
 }
 

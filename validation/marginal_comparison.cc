@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
+#include "validation/divergence.h"
+#include "validation/exact_messages.h"
 #include "validation/importance_sampling.h"
+#include "validation/verdicts.h"
 
 namespace dma::validation {
 namespace {
@@ -78,12 +82,75 @@ double sampling_error(Moments sampled, G exact) {
          exact.stddev();
 }
 
+// Where a density is drawn: 4.5 deviations to either side, and both sides of 0, where one may jump.
+std::vector<double> drawn_at(G exact) {
+  constexpr int steps = 80;
+  constexpr double reach = 4.5;
+  const double beside_zero = 1e-9 * exact.stddev();
+  std::vector<double> result{-beside_zero, beside_zero};
+  for (int k = 0; k <= steps; ++k) {
+    result.push_back(exact.mean() + exact.stddev() * reach * (2.0 * k / steps - 1));
+  }
+  std::sort(result.begin(), result.end());
+  std::erase_if(result, [&](double at) {
+    return std::abs(at - exact.mean()) > reach * exact.stddev() * (1 + 1e-9);
+  });
+  return result;
+}
+
+void draw(json& figures, const FactorSetting& setting, std::size_t edge, std::string_view method,
+          const std::function<double(double)>& density) {
+  for (const double at : drawn_at(setting.exact(edge))) {
+    figures.push_back({{"setting", setting.name},
+                       {"variable", setting.variables[edge]},
+                       {"method", method},
+                       {"x", at},
+                       {"density", density(at)}});
+  }
+}
+
+void draw_exact(json& figures, const FactorSetting& setting, std::size_t edge) {
+  const G exact = setting.exact(edge);
+  // The largest value on the way keeps the exponentials in range.
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const double at : drawn_at(exact))
+    largest = std::max(largest, setting.log_density(edge, at));
+  const auto unscaled = [&](double at) {
+    return std::exp(setting.log_density(edge, at) - largest);
+  };
+  const double mass = integral(unscaled, merged_breaks(breaks_of(exact), {0}));
+  draw(figures, setting, edge, "exact", [&](double at) { return unscaled(at) / mass; });
+}
+
+// The largest KL of a method over the variables of a setting.
+double worst(const json& of_method) {
+  double result = 0;
+  for (const json& figures : of_method) result = std::max(result, figures["kl"].get<double>());
+  return result;
+}
+
+json verdicts(std::span<const FactorSetting> settings, const json& summary) {
+  json result = json::array();
+  for (const FactorSetting& setting : settings) {
+    std::string ours;
+    for (const Method& method : methods) {
+      const std::string name(method.name);
+      ours +=
+          (ours.empty() ? "" : ", ") + name + " " + digits(worst(summary[setting.name][name]), 2);
+    }
+    result.push_back(verdict("largest KL from the sampled marginal, " + setting.name, ours,
+                             "a figure, no numbers", Agreement::beyond));
+  }
+  return result;
+}
+
 }  // namespace
 
 json compare_marginals(std::span<const FactorSetting> settings) {
   json rows = json::array();
   json summary = json::object();
   json described = json::object();
+  json figures = json::array();
   double largest_sampling_error = 0;
   for (const FactorSetting& setting : settings) {
     const auto samples =
@@ -97,8 +164,11 @@ json compare_marginals(std::span<const FactorSetting> settings) {
       const auto sampled = sampled_moments(samples.values[k], samples.weights);
       const auto histogram = weighted_histogram(samples.values[k], samples.weights);
       largest_sampling_error = std::max(largest_sampling_error, sampling_error(sampled, exact));
+      draw_exact(figures, setting, k);
       for (std::size_t m = 0; m < methods.size(); ++m) {
         const G marginal = marginals[m].by_edge[k];
+        draw(figures, setting, k, methods[m].name,
+             [&](double at) { return std::exp(marginal.log_density(at)); });
         const double kl = kl_divergence(histogram, marginal);
         const double moment_kl = dma::kl_divergence(exact, marginal);
         rows.push_back({{"setting", setting.name},
@@ -138,8 +208,10 @@ json compare_marginals(std::span<const FactorSetting> settings) {
         {"largest_sampling_error",
          "sampled mean and deviation from the exact ones, in exact "
          "standard deviations"}}},
+      {"verdicts", verdicts(settings, summary)},
       {"summary", std::move(summary)},
-      {"rows", std::move(rows)}};
+      {"rows", std::move(rows)},
+      {"figures", {{"marginals", std::move(figures)}}}};
 }
 
 }  // namespace dma::validation

@@ -7,6 +7,7 @@
 
 #include "validation/experiment.h"
 #include "validation/relu_bound.h"
+#include "validation/verdicts.h"
 
 namespace dma::validation {
 namespace {
@@ -29,6 +30,14 @@ std::vector<ReluSetting> settings() {
     }
   }
   return result;
+}
+
+json verdicts(std::size_t count, std::size_t violations, double max_ratio) {
+  return {verdict("settings that violate the bound",
+                  std::to_string(violations) + " of " + std::to_string(count), "0 of 192",
+                  agrees_if(violations == 0 && count == 192)),
+          verdict("largest ratio of error to bound", digits(max_ratio), digits(paper_max_ratio),
+                  agrees_if(std::abs(max_ratio - paper_max_ratio) < 0.005))};
 }
 
 }  // namespace
@@ -71,6 +80,7 @@ json master_theorem() {
             {"max_ratio_at", worst},
             {"paper_max_ratio", paper_max_ratio},
             {"decomposition_max_relative_difference", decomposition_error}}},
+          {"verdicts", verdicts(count, violations, max_ratio)},
           {"rows", rows}};
 }
 

@@ -8,6 +8,7 @@
 
 #include <dma/factors/factors.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -16,6 +17,7 @@
 #include "validation/engine_tally.h"
 #include "validation/experiment.h"
 #include "validation/regression_network.h"
+#include "validation/verdicts.h"
 
 namespace dma::validation {
 namespace {
@@ -166,6 +168,68 @@ json settings_json(const PathologySettings& settings, const std::vector<SampledP
       {"figures", tally_definitions()}};
 }
 
+double figure_of(const json& rows, std::string_view engine, std::string_view set,
+                 const char* figure) {
+  for (const json& row : rows) {
+    if (row["engine"] == engine && row["set"] == set && row[figure].is_number()) return row[figure];
+  }
+  return std::nan("");
+}
+
+constexpr std::array sets{"product", "relu", "network", "joint"};
+
+double largest(const json& rows, std::string_view engine, const char* figure) {
+  double result = 0;
+  for (const char* set : sets) result = std::max(result, figure_of(rows, engine, set, figure));
+  return result;
+}
+
+std::string shares(const json& rows, std::string_view engine, const char* figure) {
+  std::string text;
+  for (const char* set : sets) {
+    text += (text.empty() ? "" : ", ") + percent(figure_of(rows, engine, set, figure)) + " " + set;
+  }
+  return text;
+}
+
+std::string direct_linear_ep(const json& rows, const char* set, const char* figure) {
+  std::string text;
+  for (const char* engine : {"direct", "linear", "ep"}) {
+    text += (text.empty() ? "" : ", ") + std::string(engine) + " " +
+            digits(figure_of(rows, engine, set, figure), 2);
+  }
+  return text;
+}
+
+json verdicts(const json& rows) {
+  const char* negative = "negative_precision_share";
+  const double from_dma =
+      std::max(largest(rows, "direct", negative), largest(rows, "linear", negative));
+  const double kept = figure_of(rows, "vmp", "network", "dirac_variance_kept");
+  const bool ep_iterates = figure_of(rows, "ep", "product", "median_sweeps") >
+                           figure_of(rows, "direct", "product", "median_sweeps");
+  return {
+      verdict("messages of negative precision, DMA", percent(from_dma), "none",
+              agrees_if(from_dma == 0)),
+      verdict("messages of negative precision, EP", shares(rows, "ep", negative), "they occur",
+              agrees_if(largest(rows, "ep", negative) > 0)),
+      verdict("variance of the weights that VMP keeps", percent(kept), "none",
+              agrees_if(kept == 0)),
+      verdict("sweeps until a product settles", direct_linear_ep(rows, "product", "median_sweeps"),
+              "one for DMA, more for EP", agrees_if(ep_iterates),
+              "The last sweep is the one that sees that nothing moves. EP is exact on a single "
+              "factor and needs no more sweeps there; on the network: " +
+                  direct_linear_ep(rows, "network", "median_sweeps") + "."),
+      verdict("graphs on which EP fails", shares(rows, "ep", "failure_share"), "",
+              Agreement::beyond,
+              "DMA: at most " + percent(largest(rows, "direct", "failure_share")) +
+                  "; EP that skips negative messages: at most " +
+                  percent(largest(rows, "ep_skip", "failure_share")) + "."),
+      verdict("KL from the exact marginal on the network, median",
+              direct_linear_ep(rows, "network", "median_kl"), "", Agreement::beyond,
+              "Over the graphs that EP survives.")};
+}
+
 }  // namespace
 
 json pathologies(const PathologySettings& settings) {
@@ -194,6 +258,7 @@ json pathologies(const PathologySettings& settings) {
   }
   return {{"settings", settings_json(settings, exact)},
           {"summary", std::move(summary)},
+          {"verdicts", verdicts(rows)},
           {"rows", std::move(rows)}};
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "validation/exact_messages.h"
 #include "validation/experiment.h"
 #include "validation/marginal_comparison.h"
 
@@ -11,7 +12,12 @@ namespace {
 
 FactorSetting product_setting(const char* name, Gaussian<double> x, Gaussian<double> y,
                               Gaussian<double> z) {
-  return factor_setting(name, Product{}, {"z", "x", "y"}, {z, x, y});
+  const auto log_density = [=](std::size_t edge, double at) {
+    if (edge == 0) return z.log_density(at) + ProductToZ{x, y}.log_density(at);
+    if (edge == 1) return x.log_density(at) + product_to_x_log_density(at, z, y);
+    return y.log_density(at) + product_to_x_log_density(at, z, x);
+  };
+  return factor_setting(name, Product{}, {"z", "x", "y"}, {z, x, y}, log_density);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "validation/exact_messages.h"
 #include "validation/experiment.h"
 #include "validation/marginal_comparison.h"
 
@@ -16,7 +17,13 @@ constexpr double slope = 0.1;
 
 FactorSetting relu_setting(const char* name, Gaussian<double> y) {
   const auto x = Gaussian<double>::from_moments(1, 1);
-  return factor_setting(name, LeakyRelu{slope}, {"y", "x"}, {y, x});
+  const LeakyRelu relu{slope};
+  const auto log_of_y = [=](double at) { return y.is_uniform() ? 0 : y.log_density(at); };
+  const auto log_density = [=](std::size_t edge, double at) {
+    if (edge == 0) return log_of_y(at) + ReluToY{relu, x}.log_density(at);
+    return x.log_density(at) + log_of_y(relu.apply(at));
+  };
+  return factor_setting(name, relu, {"y", "x"}, {y, x}, log_density);
 }
 
 }  // namespace

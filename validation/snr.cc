@@ -16,6 +16,7 @@
 #include "validation/experiment.h"
 #include "validation/fit.h"
 #include "validation/importance_sampling.h"
+#include "validation/verdicts.h"
 
 namespace dma::validation {
 namespace {
@@ -29,6 +30,7 @@ constexpr std::uint64_t seed = 20'240'601;
 constexpr double slope = 0.1;
 constexpr double fit_from = 4;
 constexpr double asymptotic_from = 15.5;
+constexpr double paper_slope = -2;
 
 // Two decades, ten values each.
 std::vector<double> ratios() {
@@ -178,6 +180,32 @@ std::size_t dominated(const json& rows) {
   }));
 }
 
+json slope_verdict(const json& summary, const std::string& factor, const std::string& suffix,
+                   const std::string& how, const std::string& why) {
+  const double slope = summary[factor + "_slope" + suffix];
+  const bool agrees = std::abs(slope - paper_slope) < 0.1;
+  return verdict("slope of the error in r, " + factor + ", " + how, digits(slope),
+                 digits(paper_slope), agrees_if(agrees), agrees ? "" : why);
+}
+
+json verdicts(const json& summary) {
+  const std::size_t rows = summary["direct_rows_where_histogram_bias_dominates"];
+  const std::string bias = "The histogram's own bias exceeds the divergence in " +
+                           std::to_string(rows) +
+                           " rows of both factors together, and hides the rate.";
+  const std::string early = "The rate sets in only where r is larger.";
+  json result = json::array();
+  for (const std::string factor : {"product", "relu"}) {
+    result.push_back(slope_verdict(summary, factor, "",
+                                   "by the paper's histogram, r >= " + digits(fit_from), bias));
+    result.push_back(slope_verdict(summary, factor, "_quadrature",
+                                   "by quadrature, r >= " + digits(fit_from), early));
+    result.push_back(slope_verdict(summary, factor, "_quadrature_asymptotic",
+                                   "by quadrature, r >= " + digits(asymptotic_from), early));
+  }
+  return result;
+}
+
 }  // namespace
 
 json snr() {
@@ -188,7 +216,7 @@ json snr() {
             sweep(
                 LeakyRelu{slope}, [](double r) { return relu_scene(r, 1); }, rows));
   summary["direct_rows_where_histogram_bias_dominates"] = dominated(rows);
-  summary["paper_slope"] = -2;
+  summary["paper_slope"] = paper_slope;
   summary["remark"] = remark;
   add_concentrated_relu(rows);
   return {{"settings",
@@ -208,6 +236,7 @@ json snr() {
              "a y that concentrates too (rows 'y ~ N(1, 1/r^2)') the error falls exponentially and "
              "no 1/r^2 could have been seen."}}},
           {"summary", summary},
+          {"verdicts", verdicts(summary)},
           {"rows", rows}};
 }
 
