@@ -26,31 +26,38 @@ Interruption::Interruption() {
 Interruption::~Interruption() { std::signal(SIGINT, SIG_DFL); }
 bool Interruption::asked() { return interrupted != 0; }
 
-ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 
-ProgressBar::~ProgressBar() {
+ProgressLine::~ProgressLine() {
   if (drawn_) fmt::print(stderr, "\r\033[K");
 }
 
+bool ProgressLine::due() const {
+  return terminal_ && std::chrono::steady_clock::now() - last_ >= std::chrono::milliseconds(100);
+}
+
+void ProgressLine::draw(std::size_t done, std::size_t most, const std::string& text) {
+  constexpr std::size_t width = 30;
+  const std::size_t filled = most == 0 ? 0 : width * done / most;
+  last_ = std::chrono::steady_clock::now();
+  drawn_ = true;
+  fmt::print(stderr, "\r\033[K[{}{}] {}", std::string(filled, '='),
+             std::string(width - filled, ' '), text);
+  std::fflush(stderr);
+}
+
 bool ProgressBar::show(const FitProgress& now) {
-  const bool go_on = !Interruption::asked();
   epochs_.resize(now.members, 0);
   epochs_[now.member] = now.batch == now.batches ? now.epoch : now.epoch - 1;
-  const auto time = std::chrono::steady_clock::now();
-  if (!terminal_ || time - last_ < std::chrono::milliseconds(100)) return go_on;
-  last_ = time;
-  drawn_ = true;
-  constexpr std::size_t width = 30;
-  std::size_t done = 0;
-  for (const std::size_t epochs : epochs_) done += epochs;
-  const std::size_t most = now.members * now.epochs;
-  const std::size_t filled = width * done / most;
-  fmt::print(stderr, "\r\033[K[{}{}] member {} of {}, epoch {} of at most {}",
-             std::string(filled, '='), std::string(width - filled, ' '), now.member + 1,
-             now.members, now.epoch, now.epochs);
-  if (now.batches > 1) fmt::print(stderr, ", batch {} of {}", now.batch, now.batches);
-  std::fflush(stderr);
-  return go_on;
+  if (line_.due()) {
+    std::size_t done = 0;
+    for (const std::size_t epochs : epochs_) done += epochs;
+    std::string text = fmt::format("member {} of {}, epoch {} of at most {}", now.member + 1,
+                                   now.members, now.epoch, now.epochs);
+    if (now.batches > 1) text += fmt::format(", batch {} of {}", now.batch, now.batches);
+    line_.draw(done, now.members * now.epochs, text);
+  }
+  return !Interruption::asked();
 }
 
 }  // namespace dma::cli

@@ -4,6 +4,7 @@
 #include <dma/regressor/regressor.h>
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 namespace dma::cli {
@@ -19,14 +20,26 @@ class Interruption {
   static bool asked();
 };
 
-// Draws on standard error, if that is a terminal, at most ten times a second.
+// One line on standard error, if that is a terminal, drawn at most ten times a second and wiped at the end.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // False if it is not time yet.
+  bool due() const;
+  void draw(std::size_t done, std::size_t most, const std::string& text);
+
+ private:
+  bool terminal_, drawn_ = false;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+// Of a fit.
 class ProgressBar {
  public:
-  ProgressBar();
-  ~ProgressBar();
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
-
   // False once Ctrl-C was pressed.
   bool show(const FitProgress& now);
   OnProgress callback() {
@@ -34,8 +47,7 @@ class ProgressBar {
   }
 
  private:
-  bool terminal_, drawn_ = false;
-  std::chrono::steady_clock::time_point last_{};
+  ProgressLine line_;
   std::vector<std::size_t> epochs_;  // of each member
 };
 

@@ -6,10 +6,15 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "bad_input.h"
+#include "baselines/torch_baselines.h"
 #include "commands.h"
+#include "page.h"
+#include "progress.h"
+#include "reproduction_page.h"
 #include "validation/experiment.h"
 
 namespace dma::cli {
@@ -21,6 +26,7 @@ using nlohmann::json;
 struct Arguments {
   std::vector<std::string> names;
   std::filesystem::path out = "reproduction";
+  std::size_t tasks = std::numeric_limits<std::size_t>::max();
   bool json = false;
 };
 
@@ -37,48 +43,73 @@ std::vector<Experiment> chosen(const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   std::vector<Experiment> result = all_experiments();
-  std::erase_if(result, [&](const Experiment& one) { return !named("all") && !named(one.name); });
+  const bool all = names.empty() || named("all");
+  std::erase_if(result, [&](const Experiment& one) { return !all && !named(one.name); });
   return result;
 }
 
-// The figures of a summary, one per line; lists are left to the file.
-void print_figures(const json& figures, int indent) {
-  for (const auto& [key, value] : figures.items()) {
-    if (value.is_object()) {
-      fmt::print("{:{}}{}\n", "", indent, key);
-      print_figures(value, indent + 2);
-    } else if (value.is_number_float()) {
-      fmt::print("{:{}}{}  {:.4g}\n", "", indent, key, value.get<double>());
-    } else if (value.is_string()) {
-      fmt::print("{:{}}{}  {}\n", "", indent, key, value.get<std::string>());
-    } else if (!value.is_array()) {
-      fmt::print("{:{}}{}  {}\n", "", indent, key, value.dump());
-    }
+void print_verdicts(const json& result) {
+  fmt::print("{}\n", result["experiment"].get<std::string>());
+  for (const json& one : result.at("verdicts")) {
+    const auto text = [&](const char* key) { return one[key].get<std::string>(); };
+    fmt::print("  {:<8} {}: {}", text("verdict"), text("figure"), text("ours"));
+    if (!text("paper").empty()) fmt::print(" (paper: {})", text("paper"));
+    fmt::print("\n");
   }
+  std::fflush(stdout);
+}
+
+void require_torch(const std::vector<Experiment>& all) {
+  std::string names;
+  for (const Experiment& one : all) {
+    if (one.needs_torch) names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+  }
+  if (names.empty() || baselines::torch_available()) return;
+  throw BadInput(names + ": made with libtorch, which this build does not have; ./dev reproduce " +
+                 "installs it, and the other experiments run without");
+}
+
+json measure(const Experiment& experiment, std::size_t tasks) {
+  ProgressLine line;
+  const auto show = [&](std::size_t done, std::size_t expected) {
+    if (!line.due()) return;
+    line.draw(done, expected,
+              expected == 0 ? std::string(experiment.name)
+                            : fmt::format("{}: {} of {}", experiment.name, done, expected));
+  };
+  show(0, 0);
+  const auto start = std::chrono::steady_clock::now();
+  experiments::Run run(tasks, show);
+  json result = experiment.run(run);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  result["experiment"] = experiment.name;
+  result["about"] = experiment.about;
+  result["seconds"] = seconds.count();
+  return result;
 }
 
 void run(const Arguments& arguments) {
+  const auto experiments = chosen(arguments.names);
+  require_torch(experiments);
   std::error_code error;
   std::filesystem::create_directories(arguments.out, error);
   if (error) throw BadInput(arguments.out.string() + ": cannot be created: " + error.message());
   json report = json::object();
-  for (const Experiment& experiment : chosen(arguments.names)) {
-    const auto start = std::chrono::steady_clock::now();
-    json result = experiment.run();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    result["experiment"] = experiment.name;
+  for (const Experiment& experiment : experiments) {
+    json result = measure(experiment, arguments.tasks);
     const auto path = arguments.out / (std::string(experiment.name) + ".json");
     AtomicFile file(path);
     file.write(result.dump(1) + "\n");
     file.commit();
-    fmt::print(stderr, "{:<15} {:6.1f} s  {}\n", experiment.name, seconds.count(), path.string());
-    if (!arguments.json) {
-      fmt::print("{}\n", experiment.name);
-      print_figures(result["summary"], 2);
-      std::fflush(stdout);
-    }
+    fmt::print(stderr, "{:<15} {:6.1f} s  {}\n", experiment.name, result["seconds"].get<double>(),
+               path.string());
+    write_reproduction_page(arguments.out, all_experiments());
+    if (!arguments.json) print_verdicts(result);
     report[std::string(experiment.name)] = std::move(result["summary"]);
   }
+  fmt::print(stderr, "{}\n",
+             has_page() ? (arguments.out / "index.html").string()
+                        : "no page: this dma was built without npm");
   if (arguments.json) fmt::print("{}\n", report.dump());
 }
 
@@ -93,12 +124,19 @@ void add_reproduce(CLI::App& app) {
     known.emplace_back(experiment.name);
     footer += fmt::format("  {:<15} {}\n", experiment.name, experiment.about);
   }
-  command->add_option("names", arguments->names, "experiments, or all")
-      ->required()
+  command->add_option("names", arguments->names, "experiments (default: all)")
       ->check(CLI::IsMember(known))
       ->option_text("NAME...");
-  command->add_option("--out", arguments->out, "folder for NAME.json (default: reproduction)")
+  command
+      ->add_option("--out", arguments->out,
+                   "folder for NAME.json and index.html (default: reproduction)")
       ->option_text("DIR");
+  command
+      ->add_option(
+          "--tasks", arguments->tasks,
+          "at most so many random tasks per table (default: 20 as in the paper, 200 for our own)")
+      ->check(CLI::PositiveNumber)
+      ->option_text("N");
   command->add_flag("--json", arguments->json, "print the summaries as one JSON object");
   command->footer(footer);
   command->callback([arguments] { run(*arguments); });

@@ -1,10 +1,12 @@
 // Beyond the paper: what replacement is for. Held-out log-likelihood after 10 to 400 epochs with the
 // three ledger modes; the filter (none) absorbs the data again in every epoch.
 #include <dma/network/trainer.h>
+#include <fmt/core.h>
 
 #include "experiments/experiment.h"
 #include "experiments/noisy_wave.h"
 #include "experiments/task.h"
+#include "experiments/verdict.h"
 
 namespace dma::experiments {
 namespace {
@@ -43,11 +45,18 @@ json long_runs() {
           {{"method", name}, {"epochs", epochs}, {"held_out_log_likelihood", likelihood}});
     }
   }
+  const auto last = [&](const char* mode) { return summary[mode]["400"].get<double>(); };
+  json verdicts = json::array();
+  verdicts.push_back(verdict("Held-out log-likelihood after 400 epochs",
+                             fmt::format("ledger full {:.2f}, average {:.2f}, none {:.2f}",
+                                         last("full"), last("average"), last("none")),
+                             "", Agreement::beyond));
   return {{"settings",
            {{"data", "60 rows to learn from, 1000 held out; y = sin(2 x1) + x2/2 + N(0, 0.25)"},
             {"network", "6-20-1 with biases, rule linear, batches of 10, noise variance 0.25"}}},
           {"summary", std::move(summary)},
-          {"rows", std::move(rows)}};
+          {"rows", std::move(rows)},
+          {"verdicts", std::move(verdicts)}};
 }
 
 }  // namespace dma::experiments

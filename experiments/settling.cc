@@ -1,12 +1,14 @@
 // Beyond the paper: does training settle? 500 epochs on one small table, with the messages computed from
 // the cavity or from the full belief, for batches of several sizes and noise assumed right or wrong.
 #include <dma/network/trainer.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "experiments/experiment.h"
 #include "experiments/noisy_wave.h"
+#include "experiments/verdict.h"
 
 namespace dma::experiments {
 namespace {
@@ -65,13 +67,20 @@ json settling() {
       }
     }
   }
+  json verdicts = json::array();
+  for (const auto& [method, counts] : summary.items()) {
+    verdicts.push_back(verdict("Settings that settle, " + method,
+                               fmt::format("{} of 9", counts["settled"].get<int>()), "",
+                               Agreement::beyond));
+  }
   return {
       {"settings",
        {{"data", "100 rows, y = sin(2 x1) + x2/2 + N(0, 0.09)"},
         {"network", "3-10-1 with biases, 500 epochs"},
         {"settled", "settings, of 9, whose last epoch moved no prediction by 1e-3 deviations"}}},
       {"summary", std::move(summary)},
-      {"rows", std::move(results)}};
+      {"rows", std::move(results)},
+      {"verdicts", std::move(verdicts)}};
 }
 
 }  // namespace dma::experiments

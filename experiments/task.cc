@@ -2,6 +2,7 @@
 
 #include <dma/special/random.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -65,7 +66,7 @@ struct Setting {
   Architecture data, model;
   const FeatureMap& features;
   double noise_deviation;
-  std::size_t rows;
+  std::size_t rows, batch_size, max_epochs;
   Range train, left, right;
 };
 
@@ -85,10 +86,10 @@ Rows evaluate_rows(const Setting& setting, const std::vector<double>& weights,
   return rows;
 }
 
-// count evenly spaced points on each side of the training range.
-std::vector<double> outside(const Setting& setting, int count) {
+// The middles of `count` equal parts of each range.
+std::vector<double> evenly(std::initializer_list<Range> ranges, int count) {
   std::vector<double> points;
-  for (const Range range : {setting.left, setting.right}) {
+  for (const Range range : ranges) {
     for (int i = 0; i < count; ++i) {
       points.push_back(range.low + (range.high - range.low) * (i + 0.5) / count);
     }
@@ -108,9 +109,18 @@ Task draw(const Setting& setting, std::uint64_t seed) {
   for (std::size_t n = 0; n < setting.rows; ++n) {
     points.push_back(random.uniform(setting.train.low, setting.train.high));
   }
-  Task task{setting.model, setting.noise_deviation, evaluate_rows(setting, weights, points),
-            evaluate_rows(setting, weights, outside(setting, 30)),
-            evaluate_rows(setting, weights, outside(setting, 250))};
+  const auto rows_at = [&](std::vector<double> x) {
+    return evaluate_rows(setting, weights, std::move(x));
+  };
+  Task task{.model = setting.model,
+            .noise_deviation = setting.noise_deviation,
+            .batch_size = setting.batch_size,
+            .max_epochs = setting.max_epochs,
+            .train = rows_at(points),
+            .extrapolation = rows_at(evenly({setting.left, setting.right}, 30)),
+            .calibration = rows_at(evenly({setting.left, setting.right}, 250)),
+            .inside = rows_at(evenly({setting.train}, 500)),
+            .grid = rows_at(evenly({{setting.left.low, setting.right.high}}, 140))};
   for (double& y : task.train.targets) y += setting.noise_deviation * random.normal();
   return task;
 }
@@ -129,25 +139,46 @@ std::vector<double> regression_features(double x) {
 
 Task regression_task(std::uint64_t seed) {
   const Architecture network = small_network(6, 5);
-  return draw({network, network, small_features(), 0.2, 200, {-2.5, 1.5}, {-4, -2.5}, {1.5, 3}},
+  return draw({.data = network,
+               .model = network,
+               .features = small_features(),
+               .noise_deviation = 0.2,
+               .rows = 200,
+               .batch_size = 20,
+               .max_epochs = 200,
+               .train = {-2.5, 1.5},
+               .left = {-4, -2.5},
+               .right = {1.5, 3}},
               seed);
 }
 
 Task mismatch_task(std::uint64_t seed) {
-  return draw({small_network(12, 10),
-               small_network(6, 5),
-               small_features(),
-               0.2,
-               200,
-               {-5, 5},
-               {-6.5, -5},
-               {5, 6.5}},
+  return draw({.data = small_network(12, 10),
+               .model = small_network(6, 5),
+               .features = small_features(),
+               .noise_deviation = 0.2,
+               .rows = 200,
+               .batch_size = 20,
+               .max_epochs = 200,
+               .train = {-5, 5},
+               .left = {-6.5, -5},
+               .right = {5, 6.5}},
               seed);
 }
 
 Task large_task(std::uint64_t seed) {
   const Architecture network{.widths = {6, 6, 12, 48, 24, 4}, .slopes = {0.5, 0.5, 0.8, 0.1}};
-  return draw({network, network, large_features(), 0.1, 1500, {-4, 4}, {-6, -4}, {4, 6}}, seed);
+  return draw({.data = network,
+               .model = network,
+               .features = large_features(),
+               .noise_deviation = 0.1,
+               .rows = 1500,
+               .batch_size = 15,
+               .max_epochs = 100,
+               .train = {-4, 4},
+               .left = {-6, -4},
+               .right = {4, 6}},
+              seed);
 }
 
 std::uint64_t prior_seed(std::uint64_t task_seed, std::size_t member) {
@@ -169,18 +200,33 @@ double mean_nll(const std::vector<Predicted>& predicted, const std::vector<doubl
   return sum / static_cast<double>(y.size());
 }
 
-double calibration_delta(const std::vector<Predicted>& predicted, const std::vector<double>& y) {
-  constexpr int levels = 19;
-  double sum = 0;
-  for (int k = 1; k <= levels; ++k) {
-    const double level = k / 20.0;
-    double covered = 0;
-    for (std::size_t n = 0; n < y.size(); ++n) {
-      covered += predicted[n].central_probability(y[n]) <= level ? 1 : 0;
-    }
-    sum += covered / static_cast<double>(y.size()) - level;
+std::vector<double> calibration_levels() {
+  std::vector<double> levels;
+  for (int k = 1; k < 20; ++k) levels.push_back(k / 20.0);
+  return levels;
+}
+
+std::vector<double> coverage_curve(const std::vector<Predicted>& predicted,
+                                   const std::vector<double>& y) {
+  std::vector<double> probability;
+  for (std::size_t n = 0; n < y.size(); ++n) {
+    probability.push_back(predicted[n].central_probability(y[n]));
   }
-  return sum / levels;
+  std::vector<double> curve;
+  for (const double level : calibration_levels()) {
+    const auto covered = std::count_if(probability.begin(), probability.end(),
+                                       [&](double one) { return one <= level; });
+    curve.push_back(static_cast<double>(covered) / static_cast<double>(y.size()));
+  }
+  return curve;
+}
+
+double calibration_delta(const std::vector<Predicted>& predicted, const std::vector<double>& y) {
+  const auto curve = coverage_curve(predicted, y);
+  const auto levels = calibration_levels();
+  double sum = 0;
+  for (std::size_t k = 0; k < levels.size(); ++k) sum += curve[k] - levels[k];
+  return sum / static_cast<double>(levels.size());
 }
 
 }  // namespace dma::experiments

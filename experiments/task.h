@@ -24,9 +24,13 @@ struct Rows {
 struct Task {
   Architecture model;
   double noise_deviation = 0;
+  std::size_t batch_size = 20;
+  std::size_t max_epochs = 200;
   Rows train;
   Rows extrapolation;  // for the NLL, noiseless: targets = truth
-  Rows calibration;    // many evenly spaced points outside the training range
+  Rows calibration;    // 500 evenly spaced points outside the training range
+  Rows inside;         // 500 evenly spaced points of the training range
+  Rows grid;           // to draw: evenly spaced from end to end
 };
 
 // 8-6-5-1, N = 200 in [-2.5, 1.5], noise 0.2, outside [-4, -2.5] and [1.5, 3] (App. E).
@@ -48,7 +52,14 @@ std::vector<Predicted> as_predicted(const Prediction& prediction);
 // Mean of -log density over rows and outputs.
 double mean_nll(const std::vector<Predicted>& predicted, const std::vector<double>& y);
 
-// Mean of (coverage - level) over the levels 0.05, 0.10, ..., 0.95 of central intervals.
+// 0.05, 0.10, ..., 0.95.
+std::vector<double> calibration_levels();
+
+// Share of the values that the central interval of each of these levels holds.
+std::vector<double> coverage_curve(const std::vector<Predicted>& predicted,
+                                   const std::vector<double>& y);
+
+// Mean of (coverage - level) over these levels: above 0 too wide, below 0 too narrow.
 double calibration_delta(const std::vector<Predicted>& predicted, const std::vector<double>& y);
 
 }  // namespace dma::experiments

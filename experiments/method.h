@@ -1,0 +1,45 @@
+// experiments/method.h: what is compared: a way from a task's training rows to predictions.
+#pragma once
+
+#include <dma/factors/factor.h>
+#include <dma/metrics/predicted.h>
+#include <dma/network/posterior.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/task.h"
+
+namespace dma::experiments {
+
+struct Fit {
+  std::function<std::vector<Predicted>(const Rows&)> predict = {};  // none: the method failed
+  std::vector<double> train_nll = {};                               // after each epoch
+  double epochs = 0;                                                // mean over members
+  std::size_t repaired = 0;
+  double seconds = 0;
+
+  bool failed() const { return !predict; }
+};
+
+struct Method {
+  std::string name;
+  std::function<Fit(const Task& task, std::uint64_t seed)> fit;
+};
+
+// The paper's network, noise and stopping: Algorithm 1 by one of the rules, or a mixture over ten draws of
+// the prior means.
+Method algorithm(Rule rule);
+Method mixture();
+// What dma fit does without options: neither the network nor the noise is given.
+Method product_default();
+
+// direct, linear, mixture, default.
+std::vector<Method> own_methods();
+
+// The belief of algorithm(rule), for those who want to see the weights.
+Posterior<double> posterior_of(Rule rule, const Task& task, std::uint64_t seed);
+
+}  // namespace dma::experiments
