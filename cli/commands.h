@@ -18,6 +18,7 @@ void add_infer(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_plot(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_report(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_sample(CLI::App& app);
 void add_update(CLI::App& app);

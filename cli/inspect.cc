@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "report.h"
+#include "weights.h"
 
 namespace dma::cli {
 namespace {
@@ -30,53 +31,13 @@ struct LayerSummary {
   double gained = 0;     // mean of log2(posterior precision / prior precision) / 2: bits per weight
 };
 
-// Posterior moments of every weight of a member, and its prior variance.
-struct Weights {
-  std::vector<double> mean, variance, prior_variance;
-};
-
-template <class T>
-Weights weights_of(const Posterior<T>& posterior, const WeightPrior& prior) {
-  Weights weights{{}, {}, prior.variance};
-  for (std::size_t k = 0; k < posterior.tau.size(); ++k) {
-    const auto rho = static_cast<double>(posterior.rho[k]);
-    weights.mean.push_back(static_cast<double>(posterior.tau[k]) / rho);
-    weights.variance.push_back(1 / rho);
-  }
-  return weights;
-}
-
-Weights weights_of(const JointPosterior& posterior) {
-  Weights weights{posterior.mean, marginal_variances(posterior), {}};
-  for (const double precision : posterior.prior_precision) {
-    weights.prior_variance.push_back(1 / precision);
-  }
-  return weights;
-}
-
-std::vector<Weights> all_weights(const JointMembers& joint) {
-  std::vector<Weights> all;
-  for (const JointMember& member : joint.members) all.push_back(weights_of(member.function));
-  return all;
-}
-
-template <class T>
-std::vector<Weights> all_weights(const Members<T>& members) {
-  std::vector<Weights> all;
-  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
-    all.push_back(weights_of(members.posteriors[m], members.priors[m]));
-  }
-  return all;
-}
-
 std::vector<LayerSummary> summarise(const Model& model) {
   const Architecture& architecture = architecture_of(model);
-  const auto members =
-      std::visit([](const auto& each) { return all_weights(each); }, model.members);
+  const auto networks = weights_of(model);
   std::vector<LayerSummary> layers;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     LayerSummary summary{architecture.width(l), architecture.fan_in(l)};
-    for (const Weights& weights : members) {
+    for (const Weights& weights : networks) {
       for (std::size_t k = architecture.offset(l); k < architecture.offset(l + 1); ++k) {
         const double square = weights.mean[k] * weights.mean[k];
         summary.mean_size += square;
@@ -85,8 +46,8 @@ std::vector<LayerSummary> summarise(const Model& model) {
         summary.gained += std::log2(weights.prior_variance[k] / weights.variance[k]) / 2;
       }
     }
-    const auto count =
-        static_cast<double>(members.size() * (architecture.offset(l + 1) - architecture.offset(l)));
+    const auto count = static_cast<double>(networks.size() *
+                                           (architecture.offset(l + 1) - architecture.offset(l)));
     summary.mean_size = std::sqrt(summary.mean_size / count);
     summary.mean_std = std::sqrt(summary.mean_std / count);
     summary.sure /= count;

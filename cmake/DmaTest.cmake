@@ -32,6 +32,9 @@ function(dma_test source)
     target_compile_definitions(${target} PRIVATE DMA_COMMAND="$<TARGET_FILE:dma_cli>")
   endif()
 
+  # What is tested keeps its own level; tests spend their time there, and compile in two thirds of the time.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+
   # clang-tidy reads what is shipped; the tests are held to clang's warnings only, which halves lint.
   set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
 

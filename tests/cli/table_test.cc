@@ -11,50 +11,26 @@
 #include <sstream>
 
 #include "cli/expect.h"
-#include "regressor/wave_table.h"
+#include "cli/fitted.h"
 
 namespace {
 
 using dma::test::content;
 using dma::test::expect_refusal;
+using dma::test::Fitted;
 using dma::test::Outcome;
 using dma::test::parsed;
+using dma::test::quick;
 using dma::test::run;
 using dma::test::Scratch;
 using dma::test::shell;
 using dma::test::shell_word;
+using dma::test::wave_csv;
 using nlohmann::json;
-
-const std::string quick = " --hidden 8 --epochs 8 --ensemble 2 --batch-size 5 --tolerance 0 ";
-
-std::string wave_csv(std::size_t rows, std::uint64_t seed) {
-  const dma::Table table = dma::test::wave_table(rows, 0.3, seed);
-  std::ostringstream text;
-  text.precision(17);
-  text << "a,b,y\n";
-  for (std::size_t n = 0; n < rows; ++n) {
-    text << table.columns[0].numbers[n] << ',' << table.columns[1].numbers[n] << ','
-         << table.columns[2].numbers[n] << '\n';
-  }
-  return text.str();
-}
 
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
-
-// A folder with wave.csv and a model fitted to it.
-struct Fitted {
-  Scratch scratch;
-  std::string data = scratch.file("wave.csv", wave_csv(100, 1));
-  std::string model = scratch.path("m.safetensors");
-
-  explicit Fitted(const std::string& more = "") {
-    const Outcome outcome =
-        run("fit " + shell_word(data) + " --target y --model " + shell_word(model) + quick + more);
-    EXPECT_EQ(outcome.status, 0) << outcome.err;
-  }
-};
 
 TEST(Fit, ReportsWhatOthersRelyOn) {
   const Scratch scratch;

@@ -1,0 +1,307 @@
+#include "fit_page.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "report.h"
+#include "response.h"
+#include "weights.h"
+
+namespace dma::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* method = "dma";
+constexpr const char* left_out_rows = "training rows, left out in turn";
+constexpr std::size_t most_responses = 30;
+constexpr std::size_t most_weights = 20000;  // drawn
+
+// Rows of known targets and how well they were predicted: one Metrics per target.
+struct Scored {
+  std::string region;
+  std::vector<Metrics> metrics;
+};
+
+// A list's object says of which target it is, if there are several.
+Json of_target(const Encoder& encoder, std::size_t target, Json object) {
+  if (encoder.targets.size() > 1) object["target"] = encoder.targets[target].name;
+  return object;
+}
+
+// ------------------------------------------------------------------------------------------- figures
+
+Json training_figure(const FitReport& report) {
+  Json list = Json::array();
+  for (std::size_t m = 0; m < report.training.size(); ++m) {
+    for (std::size_t n = 0; n < report.training[m].size(); ++n) {
+      list.push_back({{"member", m + 1}, {"epoch", n + 1}, {"nll", report.training[m][n]}});
+    }
+  }
+  return list;
+}
+
+void add_calibration(const Encoder& encoder, const Scored& scored, Json& list) {
+  for (std::size_t k = 0; k < scored.metrics.size(); ++k) {
+    const auto& coverage = scored.metrics[k].coverage_curve;
+    for (std::size_t n = 0; n < coverage.size(); ++n) {
+      list.push_back(of_target(encoder, k,
+                               {{"method", method},
+                                {"region", scored.region},
+                                {"level", Metrics::curve_levels[n]},
+                                {"coverage", coverage[n]}}));
+    }
+  }
+}
+
+void add_pit(const Encoder& encoder, const Scored& scored, Json& list) {
+  for (std::size_t k = 0; k < scored.metrics.size(); ++k) {
+    const Metrics& metrics = scored.metrics[k];
+    const auto bins = static_cast<double>(metrics.pit.size());
+    for (std::size_t n = 0; n < metrics.pit.size(); ++n) {
+      const double share =
+          static_cast<double>(metrics.pit[n]) / static_cast<double>(metrics.values);
+      list.push_back(of_target(encoder, k,
+                               {{"region", scored.region},
+                                {"low", static_cast<double>(n) / bins},
+                                {"high", static_cast<double>(n + 1) / bins},
+                                {"share", share}}));
+    }
+  }
+}
+
+// Of the columns, or of the units below; the bias stands last.
+std::vector<std::string> input_names(const Encoder& encoder, const Architecture& architecture,
+                                     std::size_t layer) {
+  std::vector<std::string> names;
+  if (layer == 0) names = encoder.input_names();
+  for (std::size_t j = names.size(); j < architecture.widths[layer]; ++j) {
+    names.push_back(fmt::format("unit {}", j + 1));
+  }
+  if (architecture.has_bias(layer)) names.emplace_back("bias");
+  return names;
+}
+
+// Of the first member; with a joint belief a target has a network of its own.
+Json weights_figure(const Model& model) {
+  Json list = Json::array();
+  const Architecture& architecture = architecture_of(model);
+  if (architecture.weight_count() > most_weights) return list;
+  const auto networks = weights_of(model);
+  const bool one_each = model.options.belief == Belief::joint && model.encoder.targets.size() > 1;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const auto inputs = input_names(model.encoder, architecture, l);
+    for (std::size_t n = 0; n < architecture.width(l) * inputs.size(); ++n) {
+      for (std::size_t k = 0; k < (one_each ? model.encoder.targets.size() : 1); ++k) {
+        const std::size_t place = architecture.offset(l) + n;
+        Json weight{{"method", method},
+                    {"layer", l + 1},
+                    {"unit", n / inputs.size() + 1},
+                    {"input", inputs[n % inputs.size()]},
+                    {"mean", networks[k].mean[place]},
+                    {"std", std::sqrt(networks[k].variance[place])}};
+        if (one_each) weight["target"] = model.encoder.targets[k].name;
+        list.push_back(std::move(weight));
+      }
+    }
+  }
+  return list;
+}
+
+Json response_figure(const std::vector<Response>& responses, const Encoder& encoder) {
+  Json list = Json::array();
+  const std::size_t targets = encoder.targets.size();
+  for (const Response& response : responses) {
+    for (std::size_t n = 0; n < response.predicted.size(); ++n) {
+      const Predicted& p = response.predicted[n];
+      const Predicted function{p.mean, p.epistemic_std, 0};
+      list.push_back(of_target(encoder, n % targets,
+                               {{"input", response.column},
+                                {"kind", name_of(response.kind)},
+                                {"x", response.x[n / targets]},
+                                {"mean", p.mean},
+                                {"lower", p.lower()},
+                                {"upper", p.upper()},
+                                {"epistemic_lower", function.lower()},
+                                {"epistemic_upper", function.upper()}}));
+    }
+  }
+  return list;
+}
+
+// A list of names and values, and of what is to be said about them.
+class Entries {
+ public:
+  void add(const std::string& name, const std::string& value) {
+    list_.push_back({{"name", name}, {"value", value}});
+  }
+  void add(const std::string& name, const std::string& value, const std::string& about) {
+    list_.push_back({{"name", name}, {"value", value}, {"about", about}});
+  }
+  Json take() { return std::move(list_); }
+
+ private:
+  Json list_ = Json::array();
+};
+
+void add_layer(std::size_t number, const LayerCertificate& layer, Entries& entries) {
+  const std::string name = fmt::format("layer {}: ", number);
+  entries.add(name + "precisions",
+              fmt::format("{:.3g} to {:.3g}", layer.smallest_precision, layer.largest_precision),
+              "The smallest and the largest posterior precision of a weight.");
+  if (layer.product_messages == 0) return;
+  entries.add(
+      name + "outside the theorem",
+      fmt::format("{:.1f} % of {}", 100 * layer.share_below_two, layer.product_messages),
+      "Messages of products whose signal to noise is below 2: the error bound does not cover "
+      "them.");
+  entries.add(name + "signal to noise", fmt::format("{:.2g}", layer.signal_to_noise[2]),
+              "The median over the messages of products.");
+  entries.add(name + "silent", std::to_string(layer.uniform_messages),
+              "Messages that say nothing, because the unit heard nothing from above.");
+}
+
+Json certificate_figure(const Model& model) {
+  const Certificate& certificate = model.report.certificate;
+  const Bounded& bounded = certificate.bounded;
+  Entries entries;
+  entries.add("examples", std::to_string(certificate.examples),
+              "Rows over which the messages were looked at, in the first member.");
+  entries.add("repaired", std::to_string(certificate.repaired),
+              "Values that had to be changed to go on.");
+  if (model.options.belief == Belief::joint) {
+    entries.add("prior precisions at an end", std::to_string(bounded.prior_precisions),
+                fmt::format("Learnt precisions that stand at {:g} or {:g}; at the upper end their "
+                            "weights, often a column's, are switched off.",
+                            least_prior_precision, most_prior_precision));
+    entries.add("noise at its least", std::to_string(bounded.noise_variances),
+                fmt::format("Rows, over all members, whose noise variance is {:g} of the target's.",
+                            least_noise_variance));
+    entries.add(
+        "noise levels bounded", std::to_string(bounded.noise_levels),
+        "Members whose weights had used up more than nine tenths of the rows when the noise "
+        "was learnt.");
+  }
+  for (std::size_t l = 0; l < certificate.layers.size(); ++l) {
+    add_layer(l + 1, certificate.layers[l], entries);
+  }
+  return entries.take();
+}
+
+// --------------------------------------------------------------------------------------------- facts
+
+void add_targets(const Model& model, Entries& facts) {
+  const auto& targets = model.encoder.targets;
+  for (std::size_t k = 0; k < targets.size(); ++k) {
+    const std::string of = targets.size() == 1 ? "" : " (" + targets[k].name + ")";
+    facts.add("target" + of, fmt::format("{}, mean {:.4g}, deviation {:.4g}", targets[k].name,
+                                         targets[k].mean, targets[k].deviation));
+    facts.add("noise std" + of, fmt::format("{:.4g}", model.report.noise_std[k]));
+  }
+}
+
+void add_scores(const Encoder& encoder, const Scored& scored, Entries& facts) {
+  for (std::size_t k = 0; k < scored.metrics.size(); ++k) {
+    const Metrics& metrics = scored.metrics[k];
+    const std::string of = encoder.targets.size() == 1 ? "" : " (" + encoder.targets[k].name + ")";
+    facts.add(scored.region + of,
+              fmt::format("{} rows: RMSE {:.4g}, NLL {:.4f}, {}", metrics.values, metrics.rmse,
+                          metrics.nll, coverage_text(metrics.coverage)));
+  }
+}
+
+void add_network(const Model& model, Entries& facts) {
+  const FitReport& report = model.report;
+  const bool joint = model.options.belief == Belief::joint;
+  facts.add("inputs",
+            fmt::format("{} of {} columns", model.encoder.width(), model.encoder.features.size()));
+  for (const DroppedColumn& column : model.encoder.dropped) {
+    facts.add("left out", column.name + ": " + column.reason);
+  }
+  facts.add("network", list_text(report.layers, "-"));
+  facts.add("members", std::to_string(model.options.ensemble));
+  facts.add("weights", fmt::format("{} per {}", report.weights,
+                                   joint && model.encoder.targets.size() > 1 ? "member and target"
+                                                                             : "member"));
+  facts.add("belief", joint ? "joint" : "independent");
+  facts.add("rule", std::string(name_of(model.options.rule)));
+}
+
+void add_training(const Model& model, Entries& facts) {
+  const FitReport& report = model.report;
+  facts.add("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
+  std::size_t longest = 0;
+  for (const auto& curve : report.training) longest = std::max(longest, curve.size());
+  if (longest > report.epochs) {
+    facts.add(
+        "training curve",
+        fmt::format("{} epochs: with those before, on some of the rows, or after, while noise "
+                    "and function are refined in turn",
+                    longest));
+  }
+  if (report.training.empty())
+    facts.add("training curve, calibration", "not in this file: it has format 2");
+  facts.add("training NLL", fmt::format("{:.4f}", report.train_nll));
+  facts.add("cavity NLL", fmt::format("{:.4f}", report.cavity_nll()));
+  facts.add("seconds", fmt::format("{:.2f}", report.seconds));
+}
+
+void add_gaps(const Model& model, Entries& facts) {
+  const FitReport& report = model.report;
+  if (report.rows_changed > 0) {
+    facts.add(
+        "changed since",
+        fmt::format("{} rows were learnt or forgotten without the others at hand: training, "
+                    "noise, NLL, calibration and certificate are of the fit before, over {} rows",
+                    report.rows_changed, report.cavity.front().values));
+  }
+  if (model.encoder.features.size() > most_responses) {
+    facts.add("responses", fmt::format("of the {} columns that move the prediction most, of {}",
+                                       most_responses, model.encoder.features.size()));
+  }
+  if (report.weights > most_weights) facts.add("weights drawn", "none: they are too many");
+}
+
+Json facts_of(const Model& model, const std::vector<Scored>& scored, const NamedRows* rows) {
+  Entries facts;
+  facts.add("rows", std::to_string(model.report.rows));
+  add_targets(model, facts);
+  add_network(model, facts);
+  add_training(model, facts);
+  for (const Scored& one : scored) add_scores(model.encoder, one, facts);
+  facts.add("typical row", rows == nullptr
+                               ? "means and most frequent categories of training"
+                               : "medians and most frequent categories of " + rows->name);
+  add_gaps(model, facts);
+  return facts.take();
+}
+
+}  // namespace
+
+Json fit_page(const Regressor& model, const std::string& name, const NamedRows* rows) {
+  const Encoder& encoder = model.encoder();
+  std::vector<Scored> scored{{left_out_rows, model.report().cavity}};
+  if (rows != nullptr) scored.push_back({rows->name, model.evaluate(rows->table)});
+  const auto shown =
+      widest(responses(model, rows != nullptr ? &rows->table : nullptr), encoder, most_responses);
+  Json calibration = Json::array();
+  Json pit = Json::array();
+  for (const Scored& one : scored) {
+    add_calibration(encoder, one, calibration);
+    add_pit(encoder, one, pit);
+  }
+  return {{"kind", "report"},
+          {"version", DMA_VERSION},
+          {"model", name},
+          {"facts", facts_of(model.model(), scored, rows)},
+          {"figures",
+           {{"training", training_figure(model.report())},
+            {"calibration", std::move(calibration)},
+            {"pit", std::move(pit)},
+            {"weights", weights_figure(model.model())},
+            {"response", response_figure(shown, encoder)},
+            {"certificate", certificate_figure(model.model())}}}};
+}
+
+}  // namespace dma::cli

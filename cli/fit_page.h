@@ -1,0 +1,21 @@
+// cli/fit_page.h: what the page about a fit is given (web/README.md).
+#pragma once
+
+#include <dma/regressor/regressor.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace dma::cli {
+
+// Rows beside those of training.
+struct NamedRows {
+  std::string name;
+  Table table;
+};
+
+// {kind, version, model, facts, figures}; `rows` may be null. Lists have `target` too if there are several,
+// and a response has its column's `kind`: x is a number, a date as text, or a category.
+nlohmann::json fit_page(const Regressor& model, const std::string& name, const NamedRows* rows);
+
+}  // namespace dma::cli

@@ -1,0 +1,76 @@
+// dma report MODEL: one page about a fit.
+#include <CLI/CLI.hpp>
+#include <dma/data/atomic_file.h>
+#include <dma/regressor/regressor.h>
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "commands.h"
+#include "csv_arguments.h"
+#include "fit_page.h"
+#include "page.h"
+
+namespace dma::cli {
+namespace {
+
+struct Arguments {
+  std::filesystem::path model;
+  std::string data;
+  CsvArguments csv;
+  std::filesystem::path output = "report.html";
+  bool json = false;
+};
+
+std::optional<NamedRows> rows_of(const Arguments& arguments, const Encoder& encoder) {
+  if (arguments.data.empty()) return std::nullopt;
+  CsvOptions csv = arguments.csv.options();
+  csv.columns = encoder.wanted(true);
+  const bool piped = arguments.data == "-";
+  return NamedRows{
+      piped ? "standard input" : std::filesystem::path(arguments.data).filename().string(),
+      read_csv(arguments.data, csv)};
+}
+
+void run(const Arguments& arguments) {
+  const Regressor model = Regressor::load(arguments.model);
+  const auto rows = rows_of(arguments, model.encoder());
+  const nlohmann::json page =
+      fit_page(model, arguments.model.filename().string(), rows ? &*rows : nullptr);
+  if (arguments.json) {
+    fmt::print("{}\n", page.dump());
+    return;
+  }
+  const std::string text = page_with(page);
+  AtomicFile file(arguments.output);
+  file.write(text);
+  file.commit();
+  fmt::print(stderr, "report: {}\n", arguments.output.string());
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("report", "write a page about a fit");
+  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
+  command
+      ->add_option("--data", arguments->data,
+                   "CSV file with the targets: is the model calibrated there? -: standard input")
+      ->option_text("FILE");
+  command->add_option("-o,--output", arguments->output, "HTML file to write (default: report.html)")
+      ->option_text("FILE");
+  add_csv_options(*command, arguments->csv);
+  command->add_flag("--json", arguments->json,
+                    "print what the page shows as one JSON object, write no page");
+  command->footer(
+      "on the page: training curve, calibration, PIT, weights, responses to one column at a time, "
+      "certificate\n"
+      "example:\n"
+      "  dma report m.safetensors --data test.csv -o m.html\n");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace dma::cli

@@ -1,0 +1,223 @@
+#include "response.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <numeric>
+
+namespace dma::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t points_of_numbers = 41;
+constexpr double reach = 2;  // deviations on either side of the mean
+
+// A feature and where its encoded inputs begin in a row.
+struct Place {
+  const FeatureColumn& feature;
+  std::size_t first;
+
+  bool has_number() const {
+    return feature.kind != ColumnKind::categorical && feature.deviation != 0;
+  }
+};
+
+std::vector<Place> places_of(const Encoder& encoder) {
+  std::vector<Place> places;
+  std::size_t first = 0;
+  for (const FeatureColumn& feature : encoder.features) {
+    places.push_back({feature, first});
+    first += feature.width();
+  }
+  return places;
+}
+
+// The encoded numbers of a feature where its cell is not empty.
+std::vector<double> numbers_of(const Place& place, const EncodedRows& rows, std::size_t width) {
+  std::vector<double> numbers;
+  for (std::size_t n = 0; n < rows.rows; ++n) {
+    const double* row = rows.inputs.data() + n * width + place.first;
+    if (!place.feature.indicator || row[1] == 0) numbers.push_back(row[0]);
+  }
+  return numbers;
+}
+
+// The lower of two: a boolean's median is one of its values.
+double median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+std::size_t most_frequent_category(const Place& place, const EncodedRows& rows, std::size_t width) {
+  std::vector<double> counts(place.feature.width());
+  for (std::size_t n = 0; n < rows.rows; ++n) {
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      counts[k] += rows.inputs[n * width + place.first + k];
+    }
+  }
+  return static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+}
+
+std::vector<double> typical_of_training(const Encoder& encoder) {
+  std::vector<double> row(encoder.width());
+  for (const Place& place : places_of(encoder)) {
+    if (place.feature.kind == ColumnKind::categorical) row[place.first] = 1;
+    if (place.feature.kind == ColumnKind::boolean && place.has_number()) {
+      row[place.first] = place.feature.mean > 0.5 ? 1 : 0;
+    }
+  }
+  return row;
+}
+
+std::vector<double> typical_of(const EncodedRows& rows, const Encoder& encoder) {
+  std::vector<double> row = typical_of_training(encoder);
+  if (rows.rows == 0) return row;
+  for (const Place& place : places_of(encoder)) {
+    if (place.has_number()) {
+      const auto numbers = numbers_of(place, rows, row.size());
+      if (!numbers.empty()) row[place.first] = median(numbers);
+    } else if (place.feature.kind == ColumnKind::categorical) {
+      row[place.first] = 0;
+      row[place.first + most_frequent_category(place, rows, row.size())] = 1;
+    }
+  }
+  return row;
+}
+
+struct Range {
+  double low, high;
+};
+
+// Of a standardised input, as a noise network remembers it, else as in the rows given.
+Range seen_range(const Model& model, const Place& place, const EncodedRows* rows) {
+  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
+    const JointMember& member = joint->members.front();
+    if (member.log_noise) {
+      return {member.noise_inputs.low[place.first], member.noise_inputs.high[place.first]};
+    }
+  }
+  if (rows != nullptr) {
+    const auto numbers = numbers_of(place, *rows, model.encoder.width());
+    if (!numbers.empty()) {
+      const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+      return {*low, *high};
+    }
+  }
+  return {-reach, reach};
+}
+
+Range shown_range(const Range& seen) {
+  const Range range{std::max(seen.low, -reach), std::min(seen.high, reach)};
+  return range.low < range.high ? range : Range{-reach, reach};
+}
+
+std::string date_text(double days) {
+  const auto seconds = static_cast<std::time_t>(std::llround(days * 86400));
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
+}
+
+// The rows of one response as they are built, each the typical one but for the feature's inputs.
+struct Rows {
+  const std::vector<double>& typical;
+  std::vector<double>& inputs;
+  Response& response;
+
+  void add(Json x, const Place& place, std::size_t input, double value) {
+    response.x.push_back(std::move(x));
+    inputs.insert(inputs.end(), typical.begin(), typical.end());
+    double* row = inputs.data() + inputs.size() - typical.size();
+    std::fill_n(row + place.first, place.feature.width(), 0.0);
+    row[place.first + input] = value;
+  }
+};
+
+void add_numbers(const Place& place, const Range& range, Rows& rows) {
+  for (std::size_t n = 0; n < points_of_numbers; ++n) {
+    const double share = static_cast<double>(n) / (points_of_numbers - 1);
+    const double z = range.low + (range.high - range.low) * share;
+    const double own = place.feature.mean + place.feature.deviation * z;
+    const bool date = place.feature.kind == ColumnKind::datetime;
+    rows.add(date ? Json(date_text(own)) : Json(own), place, 0, z);
+  }
+}
+
+void add_categories(const Place& place, Rows& rows) {
+  const auto& categories = place.feature.categories;
+  for (std::size_t k = 0; k < categories.size(); ++k) {
+    rows.add(categories[k].empty() ? "(empty)" : categories[k], place, k, 1);
+  }
+  rows.add("(other)", place, categories.size(), 1);
+}
+
+void add_points(const Model& model, const Place& place, const EncodedRows* data, Rows& rows) {
+  if (place.feature.kind == ColumnKind::categorical) return add_categories(place, rows);
+  if (!place.has_number()) {  // all that is known is whether the cell is empty
+    rows.add("(not empty)", place, 0, 0);
+    return rows.add("(empty)", place, 0, 1);
+  }
+  if (place.feature.kind == ColumnKind::boolean) {
+    rows.add("false", place, 0, 0);
+    return rows.add("true", place, 0, 1);
+  }
+  add_numbers(place, shown_range(seen_range(model, place, data)), rows);
+}
+
+// In deviations of the target that it moves most.
+double variation(const Response& response, const Encoder& encoder) {
+  const std::size_t targets = encoder.targets.size();
+  double most = 0;
+  for (std::size_t k = 0; k < targets; ++k) {
+    Range range{HUGE_VAL, -HUGE_VAL};
+    for (std::size_t n = k; n < response.predicted.size(); n += targets) {
+      range.low = std::min(range.low, response.predicted[n].mean);
+      range.high = std::max(range.high, response.predicted[n].mean);
+    }
+    most = std::max(most, (range.high - range.low) / encoder.targets[k].deviation);
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<Response> responses(const Regressor& model, const Table* rows) {
+  const Encoder& encoder = model.encoder();
+  EncodedRows data;
+  if (rows != nullptr) data = encoder.encode_inputs(*rows);
+  const auto typical = rows != nullptr ? typical_of(data, encoder) : typical_of_training(encoder);
+  std::vector<Response> all;
+  std::vector<double> inputs;
+  for (const Place& place : places_of(encoder)) {
+    Response& response = all.emplace_back(Response{place.feature.name, place.feature.kind, {}, {}});
+    Rows building{typical, inputs, response};
+    add_points(model.model(), place, rows != nullptr ? &data : nullptr, building);
+  }
+  const auto predicted = model.predict_encoded(inputs, inputs.size() / encoder.width());
+  auto next = predicted.begin();
+  for (Response& response : all) {
+    const auto end = next + static_cast<std::ptrdiff_t>(response.x.size() * encoder.targets.size());
+    response.predicted.assign(next, end);
+    next = end;
+  }
+  return all;
+}
+
+std::vector<Response> widest(std::vector<Response> all, const Encoder& encoder, std::size_t count) {
+  if (all.size() <= count) return all;
+  std::vector<double> variations;
+  for (const Response& response : all) variations.push_back(variation(response, encoder));
+  std::vector<std::size_t> places(all.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::stable_sort(places.begin(), places.end(),
+                   [&](std::size_t a, std::size_t b) { return variations[a] > variations[b]; });
+  places.resize(count);
+  std::sort(places.begin(), places.end());
+  std::vector<Response> kept;
+  for (const std::size_t place : places) kept.push_back(std::move(all[place]));
+  return kept;
+}
+
+}  // namespace dma::cli
