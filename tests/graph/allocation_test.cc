@@ -61,5 +61,20 @@ TEST(Sweep, EpAllocatesNothing) {
   EXPECT_EQ(one, ten);
 }
 
+TEST(Sweep, AFunctionOfNumbersAllocatesNothing) {
+  Graph graph;
+  const auto x = graph.variable();
+  const auto y = graph.variable();
+  graph.add(Prior{0, 1}, x);
+  graph.add(function("tanh", [](double at) { return std::tanh(at); }), y, x);
+  graph.add(Observation{0.5, 0.1}, y);
+  const auto schedule = graph.sequential_schedule();
+  for (const Engine engine : {Engine::direct, Engine::ep}) {
+    const std::size_t one = allocations_of(graph, {.engine = engine, .sweeps = 1}, schedule);
+    const std::size_t ten = allocations_of(graph, {.engine = engine, .sweeps = 10}, schedule);
+    EXPECT_EQ(one, ten);
+  }
+}
+
 }  // namespace
 }  // namespace dma

@@ -57,6 +57,8 @@ struct FactorUnderTest {
   std::function<Gaussian<double>(std::size_t, Incoming<double>, Rule)> message;
   std::function<Gaussian<float>(std::size_t, Incoming<float>, Rule)> float_message;
   std::function<double(std::span<const double>)> relation;
+  // The relation at many points, where the factor has it: see Function.
+  std::function<void(std::span<const double> inputs, std::span<double> y)> relations;
   std::function<double(std::span<const double>)> log_density;
   std::function<std::string_view(std::size_t, Rule)> refusal;
 };
@@ -80,6 +82,13 @@ FactorReport check_factor(const F& factor, const CheckOptions& options = {}) {
   }
   if constexpr (DeterministicFactor<F>) {
     test.relation = [&](std::span<const double> inputs) { return factor.relation(inputs); };
+  }
+  if constexpr (requires(std::span<const double> inputs, std::span<double> y) {
+                  factor.relations(inputs, y);
+                }) {
+    test.relations = [&](std::span<const double> inputs, std::span<double> y) {
+      factor.relations(inputs, y);
+    };
   }
   if constexpr (requires { factor.noise_variance(); })
     test.noise_variance = factor.noise_variance();

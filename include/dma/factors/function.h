@@ -5,6 +5,12 @@
 //   auto softplus = dma::function("softplus", [](double x) { return std::log1p(std::exp(x)); });
 //   auto larger = dma::function("max", [](double a, double b) { return std::max(a, b); });
 //
+//   Where a call is dear, as into an interpreter, g may take all points of a message in one call:
+//
+//   auto square = dma::batch_function<1>("square", [](std::span<const double> x, std::span<double> y) {
+//     for (std::size_t i = 0; i < y.size(); ++i) y[i] = x[i] * x[i];
+//   });
+//
 //   Under the incoming messages, tensor Gauss-Hermite quadrature gives E[y], Var[y], Cov[x_k, y].
 //
 //   to y:   N(E[y], Var[y])                               the recipe of Sec. 2, both rules
@@ -18,12 +24,16 @@
 //             std::domain_error otherwise, naming the arguments.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -56,10 +66,22 @@ constexpr std::size_t argument_count() {
   }
 }
 
+// Gauss-Hermite nodes per input where nothing else is asked for.
+inline constexpr std::array<std::size_t, 6> default_order{32, 20, 10, 8, 6, 5};
+
 }  // namespace detail
+
+// g at many points: inputs holds x_1 of every point, then x_2 of every point, ...; one y per point.
+template <class G>
+concept BatchCallable = requires(const G& g, std::span<const double> inputs, std::span<double> y) {
+  g(inputs, y);
+};
 
 template <class G, std::size_t N>
 struct Function {
+  // Asked in this order, since a generic lambda may not survive being asked about spans.
+  static constexpr bool takes_points = !detail::takes_doubles<G>(std::make_index_sequence<N>{});
+
   G g;
   // Bound on the error of E[y] and of the standard deviation of y, in standard deviations.
   double tolerance = 1e-6;
@@ -74,7 +96,14 @@ struct Function {
   static constexpr std::size_t arity() { return N + 1; }
 
   double relation(std::span<const double> inputs) const {
-    return call(inputs, std::make_index_sequence<N>{});
+    double y = 0;
+    call(inputs, std::span(&y, 1));
+    return y;
+  }
+
+  // At many points, as BatchCallable has them.
+  void relations(std::span<const double> inputs, std::span<double> y) const requires takes_points {
+    call(inputs, y);
   }
 
   template <std::floating_point T>
@@ -83,15 +112,33 @@ struct Function {
       if (!in[k].is_distribution()) return Gaussian<T>::uniform();
     }
     if (edge > 0 && in[0].rho == 0) return Gaussian<T>::uniform();
-    const Sums sums = accumulate(
-        in, [](double) { return 1.0; }, edge);
+    // In double, whatever T: the residual is a difference.
+    std::array<Gaussian<double>, N + 1> wide;
+    for (std::size_t k = 0; k <= N; ++k) {
+      wide[k] = {static_cast<double>(in[k].tau), static_cast<double>(in[k].rho)};
+    }
+    const double input_variance = wide[edge].variance();
+    const bool differentiate = edge > 0 && wide[edge].is_point();
+    const double step = 6e-6 * std::max(1.0, std::abs(wide[edge].mean()));
+    std::array<Grid, 3> grids{grid(wide)};
+    if (differentiate) {
+      grids[1] = grids[2] = grids[0];
+      grids[1].mean[edge - 1] += step;
+      grids[2].mean[edge - 1] -= step;
+    }
+    const auto values = evaluate(std::span(grids).first(differentiate ? 3 : 1));
+    const auto sums = accumulate(grids[0], values, unweighted, edge);
     const double variance = sums.variance();
     if (edge == 0) return message_from_moments(T(sums.mean()), T(variance));
-    const double input_variance = static_cast<double>(in[edge].variance());
-    const double gain =
-        input_variance > 0 ? sums.covariance() / input_variance : derivative(edge, in);
+    // At a point mass the regression slope is the derivative, averaged over the other inputs: a
+    // central difference of E[y].
+    const auto expected = [&](std::size_t side) {
+      return accumulate(grids[side], values, unweighted, 0).mean();
+    };
+    const double gain = differentiate ? (expected(1) - expected(2)) / (2 * step)
+                                      : sums.covariance() / input_variance;
     const double residual = std::max(0.0, variance - gain * gain * input_variance);
-    return linear_message<T>({in[edge].mean(), T(sums.mean()), T(gain), T(residual)}, in[0]);
+    return linear_message<T>({T(wide[edge].mean()), T(sums.mean()), T(gain), T(residual)}, in[0]);
   }
 
   Gaussian<double> marginal(std::size_t edge, Incoming<double> in) const {
@@ -105,10 +152,12 @@ struct Function {
     if (edge > 0 && in[edge].is_point()) return in[edge];
     double top = -std::numeric_limits<double>::infinity();
     const auto log_weight = [&](double at) { return (y.tau - y.rho * at / 2) * at; };
-    accumulate(
-        in, [&](double at) { return top = std::max(top, log_weight(at)), 1.0; }, 0);
-    const Sums sums = accumulate(
-        in, [&](double at) { return std::exp(log_weight(at) - top); }, edge);
+    std::array grids{grid(in)};
+    const auto values = evaluate(grids);
+    const auto find_top = [&](double at) { return top = std::max(top, log_weight(at)), 1.0; };
+    accumulate(grids[0], values, find_top, 0);
+    const auto weight = [&](double at) { return std::exp(log_weight(at) - top); };
+    const auto sums = accumulate(grids[0], values, weight, edge);
     const double mean = edge == 0 ? sums.mean() : sums.input_mean();
     const double variance = edge == 0 ? sums.variance() : sums.input_variance();
     if (!(variance > 0)) throw NoProjection("y's message is narrower than the quadrature resolves");
@@ -145,37 +194,110 @@ struct Function {
     double covariance() const { return xy / w - (x / w) * (y / w); }
   };
 
-  template <std::size_t... K>
-  double call(std::span<const double> inputs, std::index_sequence<K...>) const {
-    const auto y = static_cast<double>(g(inputs[K]...));
-    if (!std::isfinite(y)) {
-      std::string at;
-      ((at += (K ? ", " : "") + std::to_string(inputs[K])), ...);
-      throw std::domain_error(description_->name + "(" + at + ") is not finite");
+  // The nodes of the tensor rule under the incoming messages; their centre is the point before them.
+  struct Grid {
+    std::array<double, N> mean, deviation;
+    std::size_t first_point = 0;
+  };
+
+  static double unweighted(double) { return 1.0; }
+
+  static Grid grid(Incoming<double> in) {
+    Grid result;
+    for (std::size_t k = 0; k < N; ++k) {
+      result.mean[k] = in[k + 1].mean();
+      result.deviation[k] = in[k + 1].stddev();
     }
-    return y;
+    return result;
   }
 
-  // Calls weight(y) at every node of the tensor rule; `edge` names the input whose moments to sum.
-  template <std::floating_point T, class Weight>
-  Sums accumulate(Incoming<T> in, const Weight& weight, std::size_t edge) const {
-    std::array<double, N> mean, deviation, inputs;
+  std::size_t points_per_grid() const {
+    std::size_t nodes = 1;
+    for (std::size_t k = 0; k < N; ++k) nodes *= rule_->nodes.size();
+    return 1 + nodes;
+  }
+
+  // Calls visit(inputs, weight) at every node.
+  template <class Visit>
+  void for_each_node(const Grid& at, const Visit& visit) const {
+    std::array<double, N> inputs;
     std::array<std::size_t, N> node{};
-    for (std::size_t k = 0; k < N; ++k) {
-      mean[k] = static_cast<double>(in[k + 1].mean());
-      deviation[k] = static_cast<double>(in[k + 1].stddev());
-    }
-    const std::size_t input = edge == 0 ? 0 : edge - 1;
-    Sums sums{.centre = relation(mean), .input_centre = mean[input]};
     for (bool more = true; more;) {
       double w = 1;
       for (std::size_t k = 0; k < N; ++k) {
-        inputs[k] = mean[k] + deviation[k] * rule_->nodes[node[k]];
+        inputs[k] = at.mean[k] + at.deviation[k] * rule_->nodes[node[k]];
         w *= rule_->weights[node[k]];
       }
-      const double at = relation(inputs);
-      w *= weight(at);
-      const double y = at - sums.centre;
+      visit(inputs, w);
+      more = false;
+      for (std::size_t k = 0; k < N && !more; ++k) {
+        more = ++node[k] < rule_->nodes.size();
+        if (!more) node[k] = 0;
+      }
+    }
+  }
+
+  template <std::size_t... K>
+  double call(std::span<const double> inputs, std::index_sequence<K...>) const {
+    return static_cast<double>(g(inputs[K]...));
+  }
+
+  void call(std::span<const double> inputs, std::span<double> y) const {
+    if constexpr (takes_points) {
+      static_assert(BatchCallable<G>, "a function factor needs a callable of doubles or of spans");
+      g(inputs, y);
+    } else {
+      y[0] = call(inputs, std::make_index_sequence<N>{});
+    }
+    for (std::size_t point = 0; point < y.size(); ++point) {
+      if (!std::isfinite(y[point])) refuse(inputs, point, y.size());
+    }
+  }
+
+  [[noreturn]] void refuse(std::span<const double> inputs, std::size_t point,
+                           std::size_t points) const {
+    std::string at;
+    for (std::size_t k = 0; k < N; ++k) {
+      at += (k == 0 ? "" : ", ") + std::to_string(inputs[k * points + point]);
+    }
+    throw std::domain_error(description_->name + "(" + at + ") is not finite");
+  }
+
+  // Answers (point, inputs) with g there: a g of doubles when it is asked, which allocates nothing, a
+  // g of spans from one call for the points of all grids.
+  auto evaluate(std::span<Grid> grids) const {
+    if constexpr (!takes_points) {
+      return [this](std::size_t, std::span<const double> inputs) { return relation(inputs); };
+    } else {
+      const std::size_t points = grids.size() * points_per_grid();
+      std::vector<double> inputs(N * points);
+      std::vector<double> y(points);
+      std::size_t point = 0;
+      const auto put = [&](const std::array<double, N>& at, double) {
+        for (std::size_t k = 0; k < N; ++k) inputs[k * points + point] = at[k];
+        ++point;
+      };
+      for (Grid& one : grids) {
+        one.first_point = point;
+        put(one.mean, 1);
+        for_each_node(one, put);
+      }
+      call(inputs, y);
+      return [y = std::move(y)](std::size_t at, std::span<const double>) { return y[at]; };
+    }
+  }
+
+  // Weighs every node with weight(y) besides; `edge` names the input whose moments to sum.
+  template <class Values, class Weight>
+  Sums accumulate(const Grid& at, const Values& values, const Weight& weight,
+                  std::size_t edge) const {
+    const std::size_t input = edge == 0 ? 0 : edge - 1;
+    std::size_t point = at.first_point;
+    Sums sums{.centre = values(point, at.mean), .input_centre = at.mean[input]};
+    for_each_node(at, [&](const std::array<double, N>& inputs, double w) {
+      const double value = values(++point, inputs);
+      w *= weight(value);
+      const double y = value - sums.centre;
       const double x = inputs[input] - sums.input_centre;
       sums.w += w;
       sums.y += w * y;
@@ -183,32 +305,8 @@ struct Function {
       sums.x += w * x;
       sums.xx += w * x * x;
       sums.xy += w * x * y;
-      more = false;
-      for (std::size_t k = 0; k < N && !more; ++k) {
-        more = ++node[k] < rule_->nodes.size();
-        if (!more) node[k] = 0;
-      }
-    }
+    });
     return sums;
-  }
-
-  // At a point mass the regression slope is the derivative, averaged over the other inputs: a
-  // central difference of E[y].
-  template <std::floating_point T>
-  double derivative(std::size_t edge, Incoming<T> in) const {
-    std::array<Gaussian<double>, N + 1> shifted;
-    for (std::size_t k = 0; k <= N; ++k) {
-      shifted[k] = {static_cast<double>(in[k].tau), static_cast<double>(in[k].rho)};
-    }
-    const double at = shifted[edge].tau;
-    const double step = 6e-6 * std::max(1.0, std::abs(at));
-    const auto expected = [&](double x) {
-      shifted[edge] = Gaussian<double>::point(x);
-      return accumulate(
-                 Incoming<double>(shifted), [](double) { return 1.0; }, 0)
-          .mean();
-    };
-    return (expected(at + step) - expected(at - step)) / (2 * step);
   }
 
   std::shared_ptr<const special::QuadratureRule> rule_;
@@ -221,8 +319,15 @@ template <class G, std::size_t N = detail::argument_count<G>()>
 Function<G, N> function(std::string_view name, G g, std::size_t order = 0,
                         double tolerance = 1e-6) {
   static_assert(N > 0, "dma::function needs a callable that takes 1 to 6 doubles and returns one");
-  constexpr std::array<std::size_t, 6> orders{32, 20, 10, 8, 6, 5};
-  return {name, std::move(g), order == 0 ? orders[N - 1] : order, tolerance};
+  return {name, std::move(g), order == 0 ? detail::default_order[N - 1] : order, tolerance};
+}
+
+// The same from a callable that evaluates many points at once, of N inputs each.
+template <std::size_t N, BatchCallable G>
+Function<G, N> batch_function(std::string_view name, G g, std::size_t order = 0,
+                              double tolerance = 1e-6) {
+  static_assert(N >= 1 && N <= 6, "dma::batch_function takes 1 to 6 inputs");
+  return {name, std::move(g), order == 0 ? detail::default_order[N - 1] : order, tolerance};
 }
 
 }  // namespace dma

@@ -1,10 +1,13 @@
 // special/quadrature.h: Gaussian quadrature rules, and an adaptive integral of several functions.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace dma::special {
@@ -23,7 +26,8 @@ QuadratureRule gauss_legendre(std::size_t order);
 // The integrals of f: double -> std::array<double, N> over [a, b]: 10-point Gauss-Legendre panels,
 // halved until the halves agree with the whole to the tolerance, relative to `scale`, component by
 // component, or the depth is used up. Kinks and narrow peaks inside a panel only cost more halving,
-// provided the panel sees them at all: start with panels no wider than the features.
+// provided the panel sees them at all: start with panels no wider than the features. Where a call is
+// dear, f may take the points of a panel together: f(std::span<const double>, std::span<Integrals<N>>).
 template <std::size_t N>
 using Integrals = std::array<double, N>;
 
@@ -35,10 +39,21 @@ template <std::size_t N, class F>
 Integrals<N> panel(const F& f, double a, double b) {
   const double centre = (a + b) / 2;
   const double half = (b - a) / 2;
+  std::array<double, 10> at;
+  std::array<Integrals<N>, 10> values;
+  for (std::size_t i = 0; i < legendre_nodes.size(); ++i) {
+    at[2 * i] = centre - half * legendre_nodes[i];
+    at[2 * i + 1] = centre + half * legendre_nodes[i];
+  }
+  if constexpr (std::is_invocable_v<const F&, double>) {
+    std::transform(at.begin(), at.end(), values.begin(), std::cref(f));
+  } else {
+    f(std::span<const double>(at), std::span<Integrals<N>>(values));
+  }
   Integrals<N> sum{};
   for (std::size_t i = 0; i < legendre_nodes.size(); ++i) {
-    const Integrals<N> left = f(centre - half * legendre_nodes[i]);
-    const Integrals<N> right = f(centre + half * legendre_nodes[i]);
+    const Integrals<N>& left = values[2 * i];
+    const Integrals<N>& right = values[2 * i + 1];
     for (std::size_t n = 0; n < N; ++n) sum[n] += legendre_weights[i] * half * (left[n] + right[n]);
   }
   return sum;
