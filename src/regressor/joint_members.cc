@@ -22,6 +22,9 @@ constexpr std::size_t later_noise_epochs = 15;
 constexpr double first_prior_precision = 1;
 constexpr double first_noise_prior_precision = 5;
 constexpr double noise_gain = 0.5;
+// The scale of the function's value as an input of the noise network, in standard deviations of the target. A
+// function that is all but constant has nothing to say about the noise, and may vary more after a refinement.
+constexpr double least_value_deviation = 0.01;
 constexpr std::size_t rows_per_task = 512;
 
 // How often the noise and the function are refined in turn.
@@ -81,8 +84,7 @@ void measure_scale(std::span<const double> values, NoiseInputs& known) {
   double square = 0;
   for (const double value : values) square += (value - mean) * (value - mean) / count;
   known.value_mean = mean;
-  // A function that is constant has nothing to say about the noise.
-  known.value_deviation = square > 0 ? std::sqrt(square) : 1;
+  known.value_deviation = std::max(std::sqrt(square), least_value_deviation);
 }
 
 void measure_range(std::span<const double> inputs, std::span<const double> values,

@@ -343,6 +343,25 @@ TEST_P(EachBelief, PredictAnUnseenCategoryWidensTheInterval) {
   EXPECT_GT(predicted[2].epistemic_std, 1.5 * predicted[1].epistemic_std);
 }
 
+// Targets that have nothing to do with the features: a member may switch every column off, and its function is
+// then constant to the last digits.
+TEST(Regressor, NoiseOfAFlatFunctionIsFinite) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    special::Random random(seed);
+    Table table;
+    for (const char* name : {"a", "b", "c", "d", "y"}) {
+      Column column{.name = name, .numbers = std::vector<double>(50)};
+      for (double& value : column.numbers) value = random.normal();
+      table.columns.push_back(std::move(column));
+    }
+    for (double& value : table.columns.back().numbers) value = std::floor(value);
+    const auto model = Regressor::fit(table, {.target = "y", .seed = seed});
+    for (const Predicted& p : model.predict(table)) {
+      ASSERT_TRUE(std::isfinite(p.mean) && p.stddev() < 10) << seed << ": " << p.stddev();
+    }
+  }
+}
+
 TEST_P(EachBelief, UpdateLearnsNewRowsWhileTheOldStand) {
   const Table table = wave_table(300, 0.2, 8);
   Table elsewhere = wave_table(60, 0.2, 9);  // the same function, 3 higher
