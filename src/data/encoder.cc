@@ -53,8 +53,8 @@ DataError error_in(const Table& table, const Column& column, const std::string& 
 
 DataError error_at(const Table& table, const Column& column, std::size_t row,
                    const std::string& what) {
-  return DataError(table.source + ", line " + std::to_string(table.line(row)) + ", column '" +
-                   column.name + "': '" + shown(column, row) + "' " + what);
+  return DataError(table.source + ", " + table.place(row) + ", column '" + column.name + "': '" +
+                   shown(column, row) + "' " + what);
 }
 
 // ------------------------------------------------------------------------------------- named columns
@@ -408,7 +408,7 @@ SlashDates decide(const Table& table, const Column& column, std::span<const std:
   throw error_at(
       table, column, row,
       "may be day/month or month/day, and no date of the column tells which; write dates "
-      "as YYYY-MM-DD, or --drop or --categorical the column");
+      "as YYYY-MM-DD, drop the column, or name it as categorical");
 }
 
 std::vector<std::string> most_frequent(const Column& column, const Counts& counts,
@@ -433,7 +433,7 @@ Fitted fit_categories(const Column& column, const Counts& counts, FeatureColumn 
   if (!forced && counts.distinct > options.most_categories && 2 * counts.distinct > counts.filled) {
     return {.dropped =
                 "text, almost every value different, like a name or an id; "
-                "--categorical keeps it"};
+                "name it as categorical to keep it"};
   }
   feature.categories = most_frequent(column, counts, options.most_categories);
   return {std::move(feature)};

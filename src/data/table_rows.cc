@@ -41,6 +41,7 @@ void append_text(Column& column, const Column& more) {
 Table select_rows(const Table& table, std::span<const std::size_t> rows) {
   Table result;
   result.source = table.source;
+  result.row_word = table.row_word;
   result.numeric_header = table.numeric_header;
   for (const Column& column : table.columns) {
     Column part{.name = column.name, .values = column.values, .is_text = column.is_text};

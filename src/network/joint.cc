@@ -460,6 +460,30 @@ JointPrediction predict(const JointPosterior& posterior, std::span<const double>
   return result;
 }
 
+// f(x; m) + J L'^-1 z, z standard normal: the covariance is J (L L')^-1 J'.
+std::vector<double> sample_functions(const JointPosterior& posterior,
+                                     std::span<const double> inputs, std::size_t rows,
+                                     std::size_t count, std::uint64_t seed) {
+  using detail::index;
+  special::Random random(seed);
+  detail::Matrix steps(index(posterior.mean.size()), index(count));
+  for (double& value : steps.reshaped()) value = random.normal();
+  const detail::Matrix factor = detail::unpacked(posterior);
+  factor.triangularView<Eigen::Lower>().transpose().solveInPlace(steps);
+  const detail::Vector weights = detail::mean_of(posterior);
+  std::vector<double> result(count * rows);
+  Eigen::Map<detail::Matrix> values(result.data(), index(rows), index(count));
+  std::vector<double> centre(rows);
+  detail::RowMatrix gradients;
+  detail::each_block(rows, [&](std::size_t first, std::size_t block) {
+    detail::network_values(posterior.architecture, posterior.unit, weights, inputs, first, block,
+                           centre.data() + first, &gradients);
+    const Eigen::Map<const detail::Vector> mean(centre.data() + first, index(block));
+    values.middleRows(index(first), index(block)) = (gradients * steps).colwise() + mean;
+  });
+  return result;
+}
+
 std::vector<double> marginal_variances(const JointPosterior& posterior) {
   const detail::Vector variances =
       detail::inverse_of(detail::unpacked(posterior)).colwise().squaredNorm();

@@ -279,7 +279,7 @@ ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& opt
   for (std::size_t n = 0; n < given.rows; ++n) {
     const auto place = finder.take(given.hashes[n]);
     if (!place) {
-      throw DataError(table.source + ", line " + std::to_string(table.line(given.table_rows[n])) +
+      throw DataError(table.source + ", " + table.place(given.table_rows[n]) +
                       ": this row is not among the rows that the model can forget");
     }
     gone[*place] = true;

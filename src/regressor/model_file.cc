@@ -409,7 +409,11 @@ const Architecture& architecture_of(const Model& model) {
   return std::visit(find, model.members);
 }
 
-void write_model(const Model& model, const std::filesystem::path& path) {
+namespace {
+
+// A model as the layout's metadata and arrays, handed to `take`; the arrays are the model's own.
+template <class Take>
+auto lay_out(const Model& model, const Take& take) {
   const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());
   std::vector<Tensor> tensors{tensor("batch_rows", batch_rows),
                               tensor("row_hashes", model.row_hashes)};
@@ -423,20 +427,15 @@ void write_model(const Model& model, const std::filesystem::path& path) {
     json["members"] = joint_json(*joint);
     json["noise_shapes"] = joint->shapes;
   }
-  try {
-    detail::write_safetensors(path,
-                              {{"format", "dma-model"},
-                               {"version", std::to_string(model_format_version)},
-                               {"precision", model.options.single_precision ? "float" : "double"},
-                               {"model", json.dump()}},
-                              tensors);
-  } catch (const FileError& error) {
-    throw ModelError(error.what());
-  }
+  const detail::Metadata metadata{
+      {"format", "dma-model"},
+      {"version", std::to_string(model_format_version)},
+      {"precision", model.options.single_precision ? "float" : "double"},
+      {"model", json.dump()}};
+  return take(metadata, tensors);
 }
 
-Model read_model(const std::filesystem::path& path) {
-  const SafetensorsFile file(path);
+Model read(const SafetensorsFile& file) {
   check_format(file);
   try {
     return model_from(file);
@@ -445,6 +444,30 @@ Model read_model(const std::filesystem::path& path) {
   } catch (const NetworkError& error) {
     file.fail(error.what());
   }
+}
+
+}  // namespace
+
+void write_model(const Model& model, const std::filesystem::path& path) {
+  try {
+    lay_out(model, [&](const auto& metadata, const auto& tensors) {
+      detail::write_safetensors(path, metadata, tensors);
+    });
+  } catch (const FileError& error) {
+    throw ModelError(error.what());
+  }
+}
+
+std::vector<std::byte> model_bytes(const Model& model) {
+  return lay_out(model, [](const auto& metadata, const auto& tensors) {
+    return detail::safetensors_bytes(metadata, tensors);
+  });
+}
+
+Model read_model(const std::filesystem::path& path) { return read(SafetensorsFile(path)); }
+
+Model read_model(std::span<const std::byte> bytes) {
+  return read(SafetensorsFile("the model's bytes", bytes));
 }
 
 }  // namespace dma

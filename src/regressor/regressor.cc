@@ -160,6 +160,12 @@ void Regressor::save(const std::filesystem::path& path, bool slim) const {
   write_model(copy, path);
 }
 
+std::vector<std::byte> Regressor::to_bytes() const { return model_bytes(model_); }
+
+Regressor Regressor::from_bytes(std::span<const std::byte> bytes) {
+  return Regressor(read_model(bytes));
+}
+
 Regressor Regressor::load(const std::filesystem::path& path) { return Regressor(read_model(path)); }
 
 }  // namespace dma

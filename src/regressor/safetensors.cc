@@ -98,6 +98,21 @@ void each_piece(std::span<const Tensor> tensors, const Take& take) {
   }
 }
 
+// Hands over the whole file, piece by piece.
+template <class Take>
+void each_part(const Metadata& metadata, std::span<const Tensor> tensors, const Take& take) {
+  std::string header = header_of(metadata, tensors);
+  const auto length = little_endian(header.size());
+  Checksum sum;
+  sum.add(length);
+  sum.add(std::as_bytes(std::span(header)));
+  each_piece(tensors, [&](auto piece) { sum.add(piece); });
+  header.replace(before_checksum.size(), no_checksum.size(), sum.text());
+  take(std::span<const std::byte>(length));
+  take(std::as_bytes(std::span(header)));
+  each_piece(tensors, take);
+}
+
 }  // namespace
 
 void swap_unless_little(std::span<std::byte> bytes, std::size_t number_size, std::endian machine) {
@@ -111,45 +126,61 @@ void swap_unless_little(std::span<std::byte> bytes, std::size_t number_size, std
 void write_safetensors(const std::filesystem::path& path, const Metadata& metadata,
                        std::span<const Tensor> tensors) {
   AtomicFile file(path);
-  std::string header = header_of(metadata, tensors);
-  const auto length = little_endian(header.size());
-  Checksum sum;
-  sum.add(length);
-  sum.add(std::as_bytes(std::span(header)));
-  each_piece(tensors, [&](auto piece) { sum.add(piece); });
-  header.replace(before_checksum.size(), no_checksum.size(), sum.text());
-  file.write(length);
-  file.write(header);
-  each_piece(tensors, [&](auto piece) { file.write(piece); });
+  each_part(metadata, tensors, [&](std::span<const std::byte> part) { file.write(part); });
   file.commit();
 }
 
-SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+std::vector<std::byte> safetensors_bytes(const Metadata& metadata,
+                                         std::span<const Tensor> tensors) {
+  std::vector<std::byte> bytes;
+  each_part(metadata, tensors, [&](std::span<const std::byte> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  return bytes;
+}
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : name_(path.string()) {
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail("cannot be opened: " + std::generic_category().message(errno));
   try {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) fail("cannot be examined");
     if (S_ISDIR(status.st_mode)) fail("is a directory, not a model file");
     if (!S_ISREG(status.st_mode)) fail("is not a regular file");
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    std::string header;
-    const std::uint64_t data_begin = read_header(header);
-    check_sum(size);
-    parse(header, data_begin, size);
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    check();
   } catch (...) {
     ::close(descriptor_);
     throw;
   }
 }
 
-SafetensorsFile::~SafetensorsFile() { ::close(descriptor_); }
+SafetensorsFile::SafetensorsFile(std::string name, std::span<const std::byte> bytes)
+    : name_(std::move(name)), size_(bytes.size()), memory_(bytes) {
+  check();
+}
+
+SafetensorsFile::~SafetensorsFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 void SafetensorsFile::fail(const std::string& reason) const {
-  throw ModelError(path_.string() + ": " + reason);
+  throw ModelError(name_ + ": " + reason);
+}
+
+void SafetensorsFile::check() {
+  std::string header;
+  const std::uint64_t data_begin = read_header(header);
+  check_sum();
+  parse(header, data_begin);
 }
 
 void SafetensorsFile::read_bytes(std::size_t offset, std::span<std::byte> bytes) const {
+  if (descriptor_ < 0) {
+    if (offset + bytes.size() > memory_.size()) fail("is cut short");
+    std::copy_n(memory_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+    return;
+  }
   while (!bytes.empty()) {
     const ssize_t got =
         ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -163,11 +194,8 @@ void SafetensorsFile::read_bytes(std::size_t offset, std::span<std::byte> bytes)
 
 // Returns where the data begins.
 std::uint64_t SafetensorsFile::read_header(std::string& header) const {
-  struct stat status {};
-  (void)::fstat(descriptor_, &status);
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size < checksum_offset + no_checksum.size()) {
-    fail("is not a dma model: only " + std::to_string(size) + " bytes");
+  if (size_ < checksum_offset + no_checksum.size()) {
+    fail("is not a dma model: only " + std::to_string(size_) + " bytes");
   }
   std::array<std::byte, length_bytes> bytes{};
   read_bytes(0, bytes);
@@ -176,22 +204,22 @@ std::uint64_t SafetensorsFile::read_header(std::string& header) const {
   std::string start(before_checksum.size(), '\0');
   read_bytes(length_bytes, std::as_writable_bytes(std::span(start)));
   if (start != before_checksum) fail("is not a dma model: byte 8 does not begin its header");
-  if (length > size - length_bytes) {
+  if (length > size_ - length_bytes) {
     fail("is cut short or damaged: bytes 0 to 7 announce a header of " + std::to_string(length) +
-         " bytes, but the file has " + std::to_string(size));
+         " bytes, but the file has " + std::to_string(size_));
   }
   header.resize(length);
   read_bytes(length_bytes, std::as_writable_bytes(std::span(header)));
   return length_bytes + length;
 }
 
-void SafetensorsFile::check_sum(std::uint64_t size) const {
+void SafetensorsFile::check_sum() const {
   Checksum sum;
   std::string said(no_checksum.size(), '\0');
   read_bytes(checksum_offset, std::as_writable_bytes(std::span(said)));
   std::vector<std::byte> piece;
-  for (std::uint64_t offset = 0; offset < size; offset += piece.size()) {
-    piece.resize(std::min<std::uint64_t>(piece_bytes, size - offset));
+  for (std::uint64_t offset = 0; offset < size_; offset += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece_bytes, size_ - offset));
     read_bytes(offset, piece);
     if (offset == 0) std::memcpy(piece.data() + checksum_offset, no_checksum.data(), 8);
     sum.add(piece);
@@ -202,7 +230,7 @@ void SafetensorsFile::check_sum(std::uint64_t size) const {
   }
 }
 
-void SafetensorsFile::parse(const std::string& header, std::size_t data_begin, std::size_t size) {
+void SafetensorsFile::parse(const std::string& header, std::size_t data_begin) {
   try {
     const Json parsed = Json::parse(header);
     for (const auto& [name, value] : parsed.items()) {
@@ -216,7 +244,7 @@ void SafetensorsFile::parse(const std::string& header, std::size_t data_begin, s
         if (type == text_of(candidate)) entry.info.type = candidate;
       }
       const auto offsets = value.at("data_offsets").get<std::array<std::size_t, 2>>();
-      const std::size_t room = size - data_begin;
+      const std::size_t room = size_ - data_begin;
       const std::size_t bytes = count_of(entry.info.shape) * bytes_of(entry.info.type);
       if (type != text_of(entry.info.type) || offsets[0] > offsets[1] || offsets[1] > room ||
           offsets[1] - offsets[0] != bytes) {

@@ -49,11 +49,15 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 // Throws FileError.
 void write_safetensors(const std::filesystem::path& path, const Metadata& metadata,
                        std::span<const Tensor> tensors);
+// The same bytes, in memory.
+std::vector<std::byte> safetensors_bytes(const Metadata& metadata, std::span<const Tensor> tensors);
 
 class SafetensorsFile {
  public:
   // Opens and checks the whole file. Throws ModelError with the reason.
-  explicit SafetensorsFile(std::filesystem::path path);
+  explicit SafetensorsFile(const std::filesystem::path& path);
+  // Of a file's bytes, which are to outlive it.
+  SafetensorsFile(std::string name, std::span<const std::byte> bytes);
   ~SafetensorsFile();
   SafetensorsFile(const SafetensorsFile&) = delete;
   SafetensorsFile& operator=(const SafetensorsFile&) = delete;
@@ -77,14 +81,17 @@ class SafetensorsFile {
     std::size_t begin, end;  // in the file
   };
 
+  void check();
   std::uint64_t read_header(std::string& header) const;
-  void check_sum(std::uint64_t size) const;
-  void parse(const std::string& header, std::size_t data_begin, std::size_t size);
+  void check_sum() const;
+  void parse(const std::string& header, std::size_t data_begin);
   const Entry& entry(const std::string& name) const;
   void read_bytes(std::size_t offset, std::span<std::byte> bytes) const;
 
-  std::filesystem::path path_;
-  int descriptor_ = -1;
+  std::string name_;
+  std::uint64_t size_ = 0;
+  int descriptor_ = -1;  // if it is a file
+  std::span<const std::byte> memory_ = {};
   std::map<std::string, std::string> metadata_;
   std::map<std::string, Entry> entries_;
 };

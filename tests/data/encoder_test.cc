@@ -123,8 +123,8 @@ TEST(Kinds, SlashDatesNeedAPartAboveTwelve) {
   EXPECT_EQ(
       message,
       "file.csv, line 2, column 'd': '1/2/2024' may be day/month or month/day, and no date of "
-      "the column tells which; write dates as YYYY-MM-DD, or --drop or --categorical the "
-      "column");
+      "the column tells which; write dates as YYYY-MM-DD, drop the column, or name it "
+      "as categorical");
   EXPECT_EQ(fit_one(unclear, {.categorical = {"d"}}).kind, ColumnKind::categorical);
 }
 
@@ -164,7 +164,7 @@ TEST(Dropped, TextThatIsAName) {
     twice.push_back("person " + std::to_string(k % 30));
   }
   EXPECT_EQ(dropped(text("x", names)),
-            "text, almost every value different, like a name or an id; --categorical keeps it");
+            "text, almost every value different, like a name or an id; name it as categorical to keep it");
   EXPECT_EQ(dropped(text("x", twice)), "");
   EXPECT_EQ(dropped(text("x", twice), {.most_categories = 29}), "");  // just half are different
   EXPECT_EQ(dropped(text("x", names), {.most_categories = 60}), "");

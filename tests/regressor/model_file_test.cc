@@ -142,6 +142,19 @@ TEST(ModelFile, HoldsAJointModel) {
 }
 
 // Read by the layout's own description, not by our reader.
+TEST(ModelFile, IsTheSameInMemory) {
+  const Scratch scratch;
+  const Regressor model = joint_model();
+  model.save(scratch.path("m"));
+  const std::string file = content(scratch.path("m"));
+  const auto bytes = model.to_bytes();
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), file);
+  EXPECT_EQ(Regressor::from_bytes(bytes).to_bytes(), bytes);
+  for (std::size_t size = 0; size < bytes.size(); size += 101) {
+    EXPECT_THROW(Regressor::from_bytes(std::span(bytes).first(size)), ModelError) << size;
+  }
+}
+
 TEST(ModelFile, IsSafetensors) {
   const Scratch scratch;
   const Regressor model = small_model(true);

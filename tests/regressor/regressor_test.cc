@@ -362,6 +362,39 @@ TEST(Regressor, NoiseOfAFlatFunctionIsFinite) {
   }
 }
 
+// Each draw of a function is one function: the same at a row that stands twice. Over draws their moments are
+// those of the predictions, and with noise those of targets.
+TEST_P(EachBelief, SamplesAreWhatIsPredicted) {
+  const Table train = wave_table(200, 0.5, 1);
+  const auto model = Regressor::fit(train, quick());
+  const Table rows = select_rows(train, std::vector<std::size_t>{0, 1, 2, 0});
+  const auto predicted = model.predict(rows);
+  constexpr std::size_t count = 20000;
+  const auto functions = model.sample(rows, count, 7, false);
+  const auto targets = model.sample(rows, count, 7);
+  ASSERT_EQ(functions.size(), 4 * count);
+  const auto deviation_of = [&](const std::vector<double>& draws, std::size_t row, double& mean) {
+    mean = 0;
+    double square = 0;
+    for (std::size_t s = 0; s < count; ++s) mean += draws[4 * s + row] / count;
+    for (std::size_t s = 0; s < count; ++s)
+      square += std::pow(draws[4 * s + row] - mean, 2) / count;
+    return std::sqrt(square);
+  };
+  // Independent weights: predictions are moment-matched layer by layer, draws are not.
+  const double tolerance = GetParam() == Belief::joint ? 0.03 : 0.15;
+  for (std::size_t row = 0; row < 3; ++row) {
+    const Predicted& p = predicted[row];
+    double mean = 0;
+    EXPECT_NEAR(deviation_of(functions, row, mean) / p.epistemic_std, 1, tolerance);
+    EXPECT_NEAR((mean - p.mean) / p.epistemic_std, 0, tolerance);
+    EXPECT_NEAR(deviation_of(targets, row, mean) / p.stddev(), 1, tolerance);
+  }
+  for (std::size_t s = 0; s < count; ++s) EXPECT_EQ(functions[4 * s], functions[4 * s + 3]);
+  EXPECT_EQ(functions, model.sample(rows, count, 7, false));
+  EXPECT_NE(functions, model.sample(rows, count, 8, false));
+}
+
 TEST_P(EachBelief, UpdateLearnsNewRowsWhileTheOldStand) {
   const Table table = wave_table(300, 0.2, 8);
   Table elsewhere = wave_table(60, 0.2, 9);  // the same function, 3 higher

@@ -35,11 +35,15 @@ struct Table {
   // Line of each row's first character; empty if row r stands in line first_line + r.
   std::vector<std::uint32_t> lines = {};
   std::size_t first_line = 1;
+  std::string_view row_word = "line";  // how messages count rows; of an array rather "row"
   // The first line was taken as names although every cell is a number: perhaps the file has no header.
   bool numeric_header = false;
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().rows(); }
   std::size_t line(std::size_t row) const { return lines.empty() ? first_line + row : lines[row]; }
+  std::string place(std::size_t row) const {
+    return std::string(row_word) + " " + std::to_string(line(row));
+  }
   // Null if there is none of that name. Looks at one column after the other.
   const Column* find(std::string_view name) const;
   // Throws DataError if columns have different lengths, no name, or the same name twice.

@@ -67,6 +67,12 @@ struct JointPrediction {
 JointPrediction predict(const JointPosterior& posterior, std::span<const double> inputs,
                         std::size_t rows);
 
+// `count` functions drawn from the posterior, each evaluated at all rows: count x rows. They are linear in the
+// weights around the mean, as the messages were, so that their moments are those of predict().
+std::vector<double> sample_functions(const JointPosterior& posterior,
+                                     std::span<const double> inputs, std::size_t rows,
+                                     std::size_t count, std::uint64_t seed);
+
 // Of every weight on its own.
 std::vector<double> marginal_variances(const JointPosterior& posterior);
 

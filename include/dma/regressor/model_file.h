@@ -17,8 +17,11 @@
 //   row_hashes                                         [rows]  U64
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <stdexcept>
+#include <vector>
 
 #include <dma/regressor/model.h>
 
@@ -36,5 +39,9 @@ inline constexpr int oldest_model_format_version = 2;
 // Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.
 void write_model(const Model& model, const std::filesystem::path& path);
 Model read_model(const std::filesystem::path& path);
+
+// What such a file holds, in memory.
+std::vector<std::byte> model_bytes(const Model& model);
+Model read_model(std::span<const std::byte> bytes);
 
 }  // namespace dma

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,11 @@ class Regressor {
   std::vector<Predicted> predict_encoded(const std::vector<double>& inputs, std::size_t rows,
                                          std::size_t threads = 0) const;
 
+  // Targets drawn from the belief: count x rows x targets, in their own units. Each draw is one function of one
+  // member, so that its values at several rows belong together; with noise, what could be observed of it.
+  std::vector<double> sample(const Table& table, std::size_t count, std::uint64_t seed,
+                             bool noise = true) const;
+
   // How good the predictions are: one entry per target. Rows without a target are left out.
   std::vector<Metrics> evaluate(const Table& table, std::size_t threads = 0) const;
 
@@ -88,6 +95,9 @@ class Regressor {
   ChangeReport forget_rows(const Table& table, const ChangeOptions& options = {});
   ChangeReport forget_batch(std::size_t batch, const ChangeOptions& options = {});
 
+  // The model file in memory.
+  std::vector<std::byte> to_bytes() const;
+  static Regressor from_bytes(std::span<const std::byte> bytes);
   // Atomically: the file is the old one or the new one, whole. Slim: without the ledger, so that nothing
   // can be forgotten and old rows cannot be swept again.
   void save(const std::filesystem::path& path, bool slim = false) const;

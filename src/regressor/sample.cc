@@ -1,0 +1,93 @@
+// Regressor::sample: what could be observed, drawn from the belief.
+#include <cmath>
+
+#include <dma/regressor/regressor.h>
+#include <dma/special/random.h>
+
+#include "regressor/fit.h"
+
+namespace dma {
+namespace {
+
+// Draws in the targets' own units, one after the other: rows x targets each.
+struct Draws {
+  std::span<const double> inputs;
+  std::size_t rows, targets;
+  const Encoder& encoder;
+  std::vector<double>& values;
+
+  // Values of a target at all rows, standardised, are those of draw `draw`.
+  void put(std::size_t draw, std::size_t target, std::span<const double> standardised) const {
+    const TargetColumn& column = encoder.targets[target];
+    for (std::size_t n = 0; n < rows; ++n) {
+      values[(draw * rows + n) * targets + target] =
+          column.mean + column.deviation * standardised[n];
+    }
+  }
+};
+
+// The functions of one member, for the draws that fell on it.
+void draw_from(const JointMembers& joint, std::size_t member, std::span<const std::size_t> draws,
+               special::Random& random, const Draws& to) {
+  for (std::size_t k = 0; k < to.targets; ++k) {
+    const JointMember& own = joint.members[member * to.targets + k];
+    const auto functions =
+        sample_functions(own.function, to.inputs, to.rows, draws.size(), random.seed());
+    for (std::size_t s = 0; s < draws.size(); ++s) {
+      to.put(draws[s], k, std::span(functions).subspan(s * to.rows, to.rows));
+    }
+  }
+}
+
+template <class T>
+void draw_from(const Members<T>& members, std::size_t member, std::span<const std::size_t> draws,
+               special::Random& random, const Draws& to) {
+  const auto functions =
+      sample_functions(members.posteriors[member], to.inputs, to.rows, draws.size(), random.seed());
+  std::vector<double> own(to.rows);
+  for (std::size_t s = 0; s < draws.size(); ++s) {
+    for (std::size_t k = 0; k < to.targets; ++k) {
+      for (std::size_t n = 0; n < to.rows; ++n) {
+        own[n] = functions[(s * to.rows + n) * to.targets + k];
+      }
+      to.put(draws[s], k, own);
+    }
+  }
+}
+
+// Noise whose variance is itself drawn (metrics/predicted.h).
+void add_noise(const std::vector<Predicted>& predicted, special::Random& random,
+               std::vector<double>& values) {
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    const Predicted& p = predicted[n % predicted.size()];
+    const double log_ratio = p.noise_spread * (random.normal() - p.noise_spread / 2) / 2;
+    values[n] += p.noise_std * std::exp(log_ratio) * random.normal();
+  }
+}
+
+}  // namespace
+
+std::vector<double> Regressor::sample(const Table& table, std::size_t count, std::uint64_t seed,
+                                      bool noise) const {
+  const EncodedRows rows = encoder().encode_inputs(table);
+  const std::size_t targets = encoder().targets.size();
+  special::Random random(seed);
+  std::vector<std::vector<std::size_t>> draws_of(model_.options.ensemble);
+  for (std::size_t s = 0; s < count; ++s) {
+    const double place = random.uniform() * static_cast<double>(draws_of.size());
+    draws_of[static_cast<std::size_t>(place)].push_back(s);
+  }
+  std::vector<double> values(count * rows.rows * targets);
+  const Draws to{rows.inputs, rows.rows, targets, encoder(), values};
+  for (std::size_t m = 0; m < draws_of.size(); ++m) {
+    if (draws_of[m].empty()) continue;
+    std::visit([&](const auto& members) { draw_from(members, m, draws_of[m], random, to); },
+               model_.members);
+  }
+  if (noise) {
+    add_noise(predict_encoded(rows.inputs, rows.rows, model_.options.threads), random, values);
+  }
+  return values;
+}
+
+}  // namespace dma
