@@ -64,6 +64,11 @@ Matrix precision_of(const JointPosterior& posterior) {
   return lower * lower.transpose();
 }
 
+Vector centre_of(const JointPosterior& posterior) {
+  const auto& centre = posterior.centre.empty() ? posterior.mean : posterior.centre;
+  return Eigen::Map<const Vector>(centre.data(), index(centre.size()));
+}
+
 Vector mean_of(const JointPosterior& posterior) {
   return Eigen::Map<const Vector>(posterior.mean.data(), index(posterior.mean.size()));
 }
@@ -191,7 +196,7 @@ JointTrainer::JointTrainer(Architecture architecture, JointUnit unit, RowLikelih
 JointTrainer::JointTrainer(const JointPosterior& posterior, RowLikelihood likelihood,
                            bool by_column)
     : JointTrainer(posterior.architecture, posterior.unit, likelihood, 1, by_column) {
-  weights_ = mean_of(posterior);
+  weights_ = centre_of(posterior);
   for (std::size_t k = 0; k < group_.size(); ++k) {
     precision_[group_[k]] = posterior.prior_precision[k];
   }
@@ -427,6 +432,7 @@ JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& vari
     // What stands, times the messages, to the bit: so that they can be taken out again.
     const Vector mean = weights_ + LowerFactor(precision).solve(sum.gradient + prior_gradient());
     result.mean.assign(mean.begin(), mean.end());
+    result.centre.assign(weights_.begin(), weights_.end());
   }
   return result;
 }
@@ -434,15 +440,20 @@ JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& vari
 JointPredictor::JointPredictor(const JointPosterior& posterior)
     : architecture_(posterior.architecture),
       unit_(posterior.unit),
-      weights_(mean_of(posterior)),
-      inverse_factor_(inverse_of(unpacked(posterior))) {}
+      centre_(centre_of(posterior)),
+      inverse_factor_(inverse_of(unpacked(posterior))) {
+  if (!posterior.centre.empty()) step_ = mean_of(posterior) - centre_;
+}
 
 void JointPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
                              double* variance) const {
   RowMatrix gradients;
   Matrix whitened;
   each_block(rows, [&](std::size_t first, std::size_t count) {
-    network_values(architecture_, unit_, weights_, inputs, first, count, mean + first, &gradients);
+    network_values(architecture_, unit_, centre_, inputs, first, count, mean + first, &gradients);
+    if (step_.size() > 0) {
+      Eigen::Map<Vector>(mean + first, index(count)) += gradients * step_;
+    }
     whitened.noalias() = inverse_factor_.triangularView<Eigen::Lower>() * gradients.transpose();
     for (std::size_t n = 0; n < count; ++n) {
       variance[first + n] = whitened.col(index(n)).squaredNorm();
@@ -460,7 +471,7 @@ JointPrediction predict(const JointPosterior& posterior, std::span<const double>
   return result;
 }
 
-// f(x; m) + J L'^-1 z, z standard normal: the covariance is J (L L')^-1 J'.
+// f(x; c) + J (m - c + L'^-1 z), z standard normal: the covariance is J (L L')^-1 J'.
 std::vector<double> sample_functions(const JointPosterior& posterior,
                                      std::span<const double> inputs, std::size_t rows,
                                      std::size_t count, std::uint64_t seed) {
@@ -470,7 +481,8 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
   for (double& value : steps.reshaped()) value = random.normal();
   const detail::Matrix factor = detail::unpacked(posterior);
   factor.triangularView<Eigen::Lower>().transpose().solveInPlace(steps);
-  const detail::Vector weights = detail::mean_of(posterior);
+  const detail::Vector weights = detail::centre_of(posterior);
+  steps.colwise() += detail::mean_of(posterior) - weights;
   std::vector<double> result(count * rows);
   Eigen::Map<detail::Matrix> values(result.data(), index(rows), index(count));
   std::vector<double> centre(rows);
@@ -502,6 +514,7 @@ void forget(JointPosterior& posterior, const JointLedger& ledger,
   }
   detail::pack(precision, posterior);
   const detail::Vector mean = precision.llt().solve(shift);
+  if (posterior.centre.empty()) posterior.centre = posterior.mean;
   posterior.mean.assign(mean.begin(), mean.end());
 }
 

@@ -48,7 +48,7 @@ class JointTrainer {
   // by_column: every input column has a precision of its own.
   JointTrainer(Architecture architecture, JointUnit unit, RowLikelihood likelihood,
                double prior_precision, bool by_column);
-  // Goes on from an earlier fit; its rows are to be given again.
+  // Goes on from an earlier fit, where its messages were linearised.
   JointTrainer(const JointPosterior& posterior, RowLikelihood likelihood, bool by_column);
 
   // Weights of the first step: N(0, gain^2 / inputs) and for the last layer N(0, 0.01 / inputs).
@@ -109,7 +109,8 @@ class JointPredictor {
  private:
   Architecture architecture_;
   JointUnit unit_;
-  Vector weights_;
+  Vector centre_;
+  Vector step_;  // from there to the mean; empty: none
   Matrix inverse_factor_;
 };
 

@@ -174,7 +174,13 @@ class MemberTrainer {
   // were: the old messages hold there only, and a network that moved on would pay too little for what it
   // unlearns.
   void fit_on_top(const JointRows& rows) {
-    set_variances(rows);
+    variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
+    if (member_.log_noise) {
+      const auto values = dma::predict(member_.function, rows.inputs, rows.rows).mean;
+      const auto inputs = noise_inputs(rows.inputs, values, member_.noise_inputs);
+      const auto log_variance = dma::predict(*member_.log_noise, inputs, rows.rows).mean;
+      for (std::size_t n = 0; n < rows.rows; ++n) variances_[index(n)] = noise_at(log_variance[n]);
+    }
     function_.stand_on(member_.function);
     result_ = {1, Stopped::tolerance};
   }

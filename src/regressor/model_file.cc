@@ -165,6 +165,7 @@ void add_tensors(const JointPosterior& posterior, const JointLedger& ledger,
   tensors.push_back(tensor(name + "mean", posterior.mean));
   tensors.push_back(tensor(name + "prior_precision", posterior.prior_precision));
   tensors.push_back(tensor(name + "factor", posterior.factor));
+  if (!posterior.centre.empty()) tensors.push_back(tensor(name + "centre", posterior.centre));
   if (ledger.shifts.empty()) return;
   tensors.push_back(tensor(name + "ledger.gradients", ledger.gradients));
   tensors.push_back(tensor(name + "ledger.shifts", ledger.shifts));
@@ -198,11 +199,14 @@ JointPosterior read_joint(const SafetensorsFile& file, const std::string& name,
   JointPosterior posterior{architecture, unit, file.read<double>(name + "mean", {weights}),
                            file.read<double>(name + "prior_precision", {weights}),
                            file.read<double>(name + "factor", {weights * (weights + 1) / 2})};
+  if (file.has(name + "centre")) {
+    posterior.centre = file.read<double>(name + "centre", {weights});
+  }
   const auto finite = [](double value) { return std::isfinite(value); };
-  require(file,
-          std::all_of(posterior.mean.begin(), posterior.mean.end(), finite) &&
-              std::all_of(posterior.factor.begin(), posterior.factor.end(), finite),
-          "a joint posterior is not finite");
+  for (const auto* numbers : {&posterior.mean, &posterior.factor, &posterior.centre}) {
+    require(file, std::all_of(numbers->begin(), numbers->end(), finite),
+            "a joint posterior is not finite");
+  }
   for (std::size_t i = 0; i < weights; ++i) {
     require(file, posterior.factor[i * (i + 3) / 2] > 0,
             "a joint posterior is not a proper Gaussian");

@@ -166,7 +166,7 @@ TEST(ModelFile, IsSafetensors) {
   EXPECT_EQ(length % 8, 0U);
   const json header = json::parse(file.substr(8, length));
   EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
-  EXPECT_EQ(header["__metadata__"]["version"], "3");
+  EXPECT_EQ(header["__metadata__"]["version"], "4");
   EXPECT_EQ(header["__metadata__"]["precision"], "float");
   std::size_t end = 0;
   for (const auto& [name, entry] : header.items()) {
@@ -224,11 +224,11 @@ TEST(ModelFile, SaysWhyItRefuses) {
   const std::string file = content(scratch.path("m"));
   expect("", "is not a dma model: only 0 bytes");
   expect("a,b\n1,2\n" + std::string(100, 'x'), "is not a dma model");
-  expect(with(file, "\"version\":\"3\"", "\"version\":\"4\""), "is damaged: its checksum is");
-  expect(resealed(with(file, "\"version\":\"3\"", "\"version\":\"4\"")),
-         "has model format 4, this program reads formats 2 to 3");
-  expect(resealed(with(file, "\"version\":\"3\"", "\"version\":\"1\"")),
-         "has model format 1, this program reads formats 2 to 3");
+  expect(with(file, "\"version\":\"4\"", "\"version\":\"5\""), "is damaged: its checksum is");
+  expect(resealed(with(file, "\"version\":\"4\"", "\"version\":\"5\"")),
+         "has model format 5, this program reads formats 2 to 4");
+  expect(resealed(with(file, "\"version\":\"4\"", "\"version\":\"1\"")),
+         "has model format 1, this program reads formats 2 to 4");
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
   expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit into the file");
@@ -260,7 +260,7 @@ TEST(ModelFile, ReadsTheFormatBefore) {
   const Scratch scratch;
   const Regressor model = small_model();
   model.save(scratch.path("m"));
-  std::string file = with(content(scratch.path("m")), "\"version\":\"3\"", "\"version\":\"2\"");
+  std::string file = with(content(scratch.path("m")), "\"version\":\"4\"", "\"version\":\"2\"");
   file = without_entry(file, "coverage_curve", "],");
   file = without_entry(file, "rows_changed", ",");
   file = without_entry(file, "training", "]],");

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numbers>
 
 #include <dma/special/random.h>
 
@@ -417,6 +419,60 @@ TEST_P(EachBelief, UpdateLearnsNewRowsWhileTheOldStand) {
   // Scores are those of the fit, and the model says so.
   EXPECT_EQ(model.report().cavity.front().values, 300U);
   EXPECT_EQ(model.report().rows_changed, 60U);
+}
+
+// Friedman's function of five columns, noise 1: more weights than rows, far from linear.
+Table friedman_table(std::size_t rows, std::uint64_t seed) {
+  special::Random random(seed);
+  Table table{.columns = {{.name = "a"},
+                          {.name = "b"},
+                          {.name = "c"},
+                          {.name = "d"},
+                          {.name = "e"},
+                          {.name = "y"}}};
+  for (std::size_t n = 0; n < rows; ++n) {
+    std::array<double, 5> x;
+    for (std::size_t k = 0; k < 5; ++k) table.columns[k].numbers.push_back(x[k] = random.uniform());
+    table.columns[5].numbers.push_back(10 * std::sin(std::numbers::pi * x[0] * x[1]) +
+                                       20 * (x[2] - 0.5) * (x[2] - 0.5) + 10 * x[3] + 5 * x[4] +
+                                       random.normal());
+  }
+  return table;
+}
+
+// Messages hold where they were computed: a network that is evaluated elsewhere would be worse off with new rows
+// than without.
+TEST(Regressor, UpdatesAloneDoNoHarm) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    auto model = Regressor::fit(friedman_table(100, seed), {.target = "y"});
+    const Table test = friedman_table(1000, seed + 100);
+    const Metrics before = model.evaluate(test).front();
+    for (std::uint64_t block = 0; block < 5; ++block) {
+      model.update(friedman_table(30, 10 * seed + block + 1000));
+    }
+    const Metrics after = model.evaluate(test).front();
+    EXPECT_LT(after.rmse, before.rmse);
+    EXPECT_LT(after.nll, before.nll);
+  }
+}
+
+TEST(Regressor, ForgettingAloneKeepsTheWidths) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Table table = friedman_table(200, seed);
+    auto model = Regressor::fit(table, {.target = "y"});
+    const Metrics before = model.evaluate(table).front();
+    const auto report = model.forget_rows(rows_of(table, 0, 10));
+    EXPECT_LT(report.moved.mean_std_ratio, 1.5);  // of the ten rows, which are news now
+    const Table others = rows_of(table, 10, 200);
+    const auto predicted = model.predict(others);
+    const auto anew = Regressor::fit(others, {.target = "y"}).predict(others);
+    double log_ratio = 0;
+    for (std::size_t n = 0; n < anew.size(); ++n) {
+      log_ratio += std::log(predicted[n].stddev() / anew[n].stddev()) / 190;
+    }
+    EXPECT_NEAR(log_ratio, 0, 0.25);
+    EXPECT_LT(model.evaluate(others).front().rmse, 1.2 * before.rmse);
+  }
 }
 
 TEST_P(EachBelief, UpdateWithTheOldDataIsNearANewFit) {

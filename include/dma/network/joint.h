@@ -51,6 +51,10 @@ struct JointPosterior {
   std::vector<double> mean;             // of every weight, in the flat order
   std::vector<double> prior_precision;  // of every weight, around 0
   std::vector<double> factor;           // L, precision = L L': lower triangle, row by row
+  // c, where the messages were linearised; empty: at the mean. Once rows came or went while the others' messages
+  // stood, the mean is no longer there, and the messages know nothing of the network at the new mean: the function
+  // that they speak of is f(x; c) + J (w - c), J = df/dw at c.
+  std::vector<double> centre = {};
 };
 
 // What each row told the weights: precision g g', precision times mean g t, with g a row of gradients and

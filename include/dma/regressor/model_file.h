@@ -11,6 +11,7 @@
 //   with a joint belief instead, one member per draw and target, R rows:
 //   member.M.function.mean, .prior_precision           [P]     F64
 //   member.M.function.factor                           [P (P + 1) / 2]
+//   member.M.function.centre                           [P]     if rows came or went since the fit
 //   member.M.function.ledger.gradients, .shifts        [R P], [R]
 //   member.M.log_noise...                              the same, if the noise depends on the inputs
 //   batch_rows                                         [B]     U64
@@ -32,8 +33,9 @@ struct ModelError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Format 2, which lacks FitReport::training, rows_changed and Metrics::coverage_curve, is read too.
-inline constexpr int model_format_version = 3;
+// Format 3, which lacks JointPosterior::centre, and format 2, which also lacks FitReport::training, rows_changed
+// and Metrics::coverage_curve, are read too.
+inline constexpr int model_format_version = 4;
 inline constexpr int oldest_model_format_version = 2;
 
 // Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.
