@@ -14,7 +14,12 @@ from generated import deliver
 
 def graph(about, variables, factors, schedule=None):
     """One factor per line, so that a file can be read and compared."""
-    lines = ["{", f'  "about": {json.dumps(about)},', f'  "variables": {json.dumps(variables)},', '  "factors": [']
+    lines = [
+        "{",
+        f'  "about": {json.dumps(about)},',
+        f'  "variables": {json.dumps(variables)},',
+        '  "factors": [',
+    ]
     lines.append(",\n".join(f"    {json.dumps(f)}" for f in factors))
     if schedule is None:
         lines += ["  ]", "}"]
@@ -57,8 +62,12 @@ def kalman(steps=100):
             state = 0.95 * state + rng.gauss(0, 0.3)
             factors.append(factor("sum", [names[t], names[t - 1]], coefficients=[0.95], variance=0.09))
         if t % 10 != 9:
-            factors.append(factor("observation", [names[t]], value=round(state + rng.gauss(0, 0.5), 6), variance=0.25))
-    return graph("a 100-step Kalman smoother: x_t = 0.95 x_(t-1) + N(0, 0.09), y_t = x_t + N(0, 0.25)", names, factors)
+            factors.append(
+                factor("observation", [names[t]], value=round(state + rng.gauss(0, 0.5), 6), variance=0.25)
+            )
+    return graph(
+        "a 100-step Kalman smoother: x_t = 0.95 x_(t-1) + N(0, 0.09), y_t = x_t + N(0, 0.25)", names, factors
+    )
 
 
 def quantile(p):
@@ -106,7 +115,8 @@ def network():
     inputs = standard + [1.0]
     variables = [f"a0_{j}" for j in range(8)]
     factors = [
-        factor("observation", [f"a0_{j}"], f"input_{j}", value=round(inputs[j], 9), variance=0) for j in range(8)
+        factor("observation", [f"a0_{j}"], f"input_{j}", value=round(inputs[j], 9), variance=0)
+        for j in range(8)
     ]
     forward = [[f"input_{j}", f"a0_{j}"] for j in range(8)]
     backward = []
@@ -126,7 +136,9 @@ def network():
                 tag = f"{layer}_{i}_{j}"
                 variables += [f"w{tag}", f"z{tag}"]
                 mean = round(rng.gauss(0, math.sqrt(1 / fan_in)), 9)
-                factors.append(factor("prior", [f"w{tag}"], f"prior_{tag}", mean=mean, variance=1 / (3 * fan_in)))
+                factors.append(
+                    factor("prior", [f"w{tag}"], f"prior_{tag}", mean=mean, variance=1 / (3 * fan_in))
+                )
                 unit = f"a{layer - 1}_{j}" if layer == 1 else f"a{layer - 1}_{j}_{i}"
                 factors.append(factor("product", [f"z{tag}", f"w{tag}", unit], f"product_{tag}"))
                 forward += [[f"prior_{tag}", f"w{tag}"], [f"product_{tag}", f"z{tag}"]]
@@ -135,12 +147,19 @@ def network():
                 to_copies.append([f"product_{tag}", unit])
             parts = [f"z{layer}_{i}_{j}" for j in range(fan_in)]
             variables.append(f"z{layer}_{i}")
-            factors.append(factor("sum", [f"z{layer}_{i}", *parts], f"sum_{layer}_{i}", coefficients=[1] * fan_in))
+            factors.append(
+                factor("sum", [f"z{layer}_{i}", *parts], f"sum_{layer}_{i}", coefficients=[1] * fan_in)
+            )
             forward.append([f"sum_{layer}_{i}", f"z{layer}_{i}"])
             if layer < 3:
                 variables.append(f"a{layer}_{i}")
                 factors.append(
-                    factor("leaky_relu", [f"a{layer}_{i}", f"z{layer}_{i}"], f"relu_{layer}_{i}", slope=slopes[layer - 1])
+                    factor(
+                        "leaky_relu",
+                        [f"a{layer}_{i}", f"z{layer}_{i}"],
+                        f"relu_{layer}_{i}",
+                        slope=slopes[layer - 1],
+                    )
                 )
                 forward.append([f"relu_{layer}_{i}", f"a{layer}_{i}"])
                 to_sums.append([f"relu_{layer}_{i}", f"z{layer}_{i}"])

@@ -17,6 +17,8 @@ def deliver(files):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
-            print(f"{name} differs from what {pathlib.Path(sys.argv[0]).name} writes: run it", file=sys.stderr)
+            print(
+                f"{name} differs from what {pathlib.Path(sys.argv[0]).name} writes: run it", file=sys.stderr
+            )
             stale = 1
     return stale

@@ -79,7 +79,16 @@ def leaky_relu(u, a):
     inverse_mean = (i1 - j1 / a**2) / mass
     inverse_variance = (i2 + j2 / a**3) / mass - inverse_mean**2
     inverse_scale = (i1 + j1 / a**2) / mass
-    return [mean, scale, variance, gain, 0 if a == 1 else residual, inverse_mean, inverse_scale, inverse_variance]
+    return [
+        mean,
+        scale,
+        variance,
+        gain,
+        0 if a == 1 else residual,
+        inverse_mean,
+        inverse_scale,
+        inverse_variance,
+    ]
 
 
 @mp.workdps(80)

@@ -36,8 +36,7 @@ def chebyshev(n):
         x = CENTRE * (1 + t) / (1 - t)
         values.append((1 + x) ** (n + 1) * scaled_tail(n, x))
     return [
-        (2 if m else 1) * sum(v * mp.cos(m * a) for v, a in zip(values, angles)) / TERMS
-        for m in range(TERMS)
+        (2 if m else 1) * sum(v * mp.cos(m * a) for v, a in zip(values, angles)) / TERMS for m in range(TERMS)
     ]
 
 
@@ -60,7 +59,11 @@ def header():
         f"inline constexpr int tail_terms_float = {terms[27]};",
     ]
     for n, s in series.items():
-        lines += ["", "// clang-format off", f"inline constexpr double tail_series_{n}[tail_terms_double] = {{"]
+        lines += [
+            "",
+            "// clang-format off",
+            f"inline constexpr double tail_series_{n}[tail_terms_double] = {{",
+        ]
         lines += [f"    {mp.nstr(c, 20, strip_zeros=False)}," for c in s[: terms[56]]]
         lines += ["};", "// clang-format on"]
     lines += ["", "}  // namespace dma::special::detail", ""]
