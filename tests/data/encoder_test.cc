@@ -164,7 +164,8 @@ TEST(Dropped, TextThatIsAName) {
     twice.push_back("person " + std::to_string(k % 30));
   }
   EXPECT_EQ(dropped(text("x", names)),
-            "text, almost every value different, like a name or an id; name it as categorical to keep it");
+            "text, almost every value different, like a name or an id; name it as categorical to "
+            "keep it");
   EXPECT_EQ(dropped(text("x", twice)), "");
   EXPECT_EQ(dropped(text("x", twice), {.most_categories = 29}), "");  // just half are different
   EXPECT_EQ(dropped(text("x", names), {.most_categories = 60}), "");

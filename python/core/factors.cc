@@ -1,0 +1,201 @@
+#include <dma/factors/conformance.h>
+#include <dma/factors/factors.h>
+#include <pybind11/operators.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <tuple>
+
+#include "graph.h"
+#include "python_function.h"
+
+namespace dma::python {
+namespace {
+
+namespace py = pybind11;
+
+// What the headers do not say: the class in Python, and its documentation.
+struct Words {
+  const char* name;
+  const char* summary;
+  const char* edges;
+  const char* parameters;
+  const char* example;
+};
+
+// In the order of BuiltinFactors.
+constexpr std::array<Words, std::tuple_size_v<BuiltinFactors>> words{{
+    {"Prior", "What is known about x beforehand.", "x",
+     "mean : float\nvariance : float\n    0 fixes x at the mean.",
+     ">>> dma.Prior(3, variance=2)\nPrior(mean=3.0, variance=2.0)"},
+    {"Observation", "A value of z that was seen, with Gaussian noise.", "z",
+     "value : float\nvariance : float\n    Of the noise; 0 is an observation without noise.",
+     ">>> dma.Observation(10, 5).value\n10.0"},
+    {"WeightedSum", "z = a_1 x_1 + ... + a_n x_n + offset + noise.", "z, x_1, ..., x_n",
+     "coefficients : sequence of float\n    a_1, ..., a_n.\noffset : float\nvariance : float\n"
+     "    Of the noise.",
+     ">>> dma.WeightedSum([1, -1])  # z = x_1 - x_2\n"
+     "WeightedSum(coefficients=[1.0, -1.0], offset=0.0, variance=0.0)"},
+    {"Equality", "All of its variables are equal.", "x_0, x_1, ..., as many as it is added to",
+     "None.", ">>> dma.Equality()\nEquality()"},
+    {"Product", "z = x y.", "z, x, y", "None.", ">>> dma.Product()\nProduct()"},
+    {"LeakyRelu", "y = max(0, x) + slope min(0, x).", "y, x",
+     "slope : float\n    Not negative. With slope 0 the direct rule has no message to x.",
+     ">>> dma.LeakyRelu(0.1).slope\n0.1"},
+    {"LogNormalCopy", "x = sign exp(l): a variable beside its logarithm.", "x, l",
+     "sign : int\n    1 or -1.", ">>> dma.LogNormalCopy()\nLogNormalCopy(sign=1)"},
+    {"GreaterThan", "x is greater than a threshold.", "x", "threshold : float",
+     ">>> dma.GreaterThan()\nGreaterThan(threshold=0.0)"},
+}};
+
+static_assert(words.back().name != nullptr, "a factor of factors.h has no words for Python");
+
+std::string documentation(const Words& about, const FactorInfo& info) {
+  return std::string(about.summary) + "\n\nDensity ``" + std::string(info.density) + "``; edges " +
+         about.edges + ".\n\nParameters\n----------\n" + about.parameters +
+         "\n\nExamples\n--------\n" + about.example + "\n";
+}
+
+template <class F, std::size_t I>
+inline constexpr auto parameter = std::get<I>(F::parameters);
+
+template <class F, std::size_t I>
+using Member = std::remove_cvref_t<decltype(std::declval<F>().*(parameter<F, I>.member))>;
+
+template <class F, std::size_t I>
+auto argument() {
+  constexpr auto& one = parameter<F, I>;
+  if constexpr (one.required) {
+    return py::arg(one.name.data());
+  } else {
+    return py::arg(one.name.data()) = F{}.*(one.member);
+  }
+}
+
+template <class F>
+void validate(const F& factor) {
+  if constexpr (requires { factor.validate(); }) factor.validate();
+}
+
+template <class F, std::size_t... I>
+F from_parameters(const Member<F, I>&... value) {
+  F factor;
+  ((factor.*(parameter<F, I>.member) = value), ...);
+  validate(factor);
+  return factor;
+}
+
+template <class F, std::size_t... I>
+std::string representation(const char* name, [[maybe_unused]] const F& factor,
+                           std::index_sequence<I...>) {
+  std::string text;
+  ((text += (I == 0 ? "" : ", ") + std::string(parameter<F, I>.name) + "=" +
+            std::string(py::repr(py::cast(factor.*(parameter<F, I>.member))))),
+   ...);
+  return name + ("(" + text + ")");
+}
+
+py::tuple report_of(const FactorReport& report) {
+  py::list checks;
+  for (const auto& check : report.checks) {
+    checks.append(py::make_tuple(check.name, check.passed, check.detail));
+  }
+  return py::make_tuple(report.factor, checks, report.text());
+}
+
+template <class F>
+FactorReport checked(const F& factor, std::size_t random_inputs, std::uint64_t seed) {
+  const py::gil_scoped_release unlocked;
+  return check_factor(factor, {.random_inputs = random_inputs, .seed = seed});
+}
+
+template <class F>
+std::uint32_t add(SharedGraph& graph, F factor, const std::vector<std::uint32_t>& variables) {
+  // An equality has as many edges as it is given variables.
+  if constexpr (requires { factor.edges = variables.size(); }) factor.edges = variables.size();
+  const auto edges = variables_of(variables);
+  return graph.idle().add(std::move(factor), std::span<const Variable>(edges)).index;
+}
+
+template <class F, std::size_t... I>
+void bind_builtin(py::module_& module, GraphClass& graph, const Words& about,
+                  std::index_sequence<I...> all) {
+  py::class_<F> type(module, about.name, documentation(about, F{}.info()).c_str());
+  type.attr("__module__") = "dma";
+  type.def(py::init(&from_parameters<F, I...>), argument<F, I>()...);
+  (type.def_readonly(parameter<F, I>.name.data(), parameter<F, I>.member), ...);
+  type.def("__repr__",
+           [name = about.name, all](const F& factor) { return representation(name, factor, all); });
+  type.def(
+      "__eq__",
+      [](const F& a, const F& b) {
+        return (true && ... && (a.*(parameter<F, I>.member) == b.*(parameter<F, I>.member)));
+      },
+      py::is_operator());
+  type.def("__reduce__", [](const py::object& self) {
+    [[maybe_unused]] const auto& factor = py::cast<const F&>(self);
+    return py::make_tuple(py::type::of(self), py::make_tuple(factor.*(parameter<F, I>.member)...));
+  });
+  graph.def("add", &add<F>);
+  module.def("check_factor", [](const F& factor, std::size_t random_inputs, std::uint64_t seed) {
+    return report_of(checked(factor, random_inputs, seed));
+  });
+}
+
+template <std::size_t... K>
+void bind_builtins(py::module_& module, GraphClass& graph, std::index_sequence<K...>) {
+  const auto bind = [&]<class F>(const Words& about, const F*) {
+    bind_builtin<F>(module, graph, about,
+                    std::make_index_sequence<std::tuple_size_v<decltype(F::parameters)>>{});
+  };
+  (bind(words[K], static_cast<const std::tuple_element_t<K, BuiltinFactors>*>(nullptr)), ...);
+}
+
+// A message must not ask for more memory than there is.
+constexpr std::size_t most_points = 1'000'000;
+
+template <std::size_t N>
+PythonFactor python_factor(py::function evaluate, std::size_t inputs, const std::string& name,
+                           std::size_t order, double tolerance) {
+  if constexpr (N > 6) {
+    throw py::value_error(name + ": a factor takes 1 to 6 inputs, got " + std::to_string(inputs));
+  } else {
+    if (inputs != N) {
+      return python_factor<N + 1>(std::move(evaluate), inputs, name, order, tolerance);
+    }
+    std::size_t points = 1;
+    for (std::size_t k = 0; k < N; ++k) points *= order;
+    if (points > most_points) {
+      throw py::value_error(name + ": order " + std::to_string(order) + " makes " +
+                            std::to_string(points) + " points of a message; the most is " +
+                            std::to_string(most_points));
+    }
+    return {batch_function<N>(name, PythonFunction(std::move(evaluate)), order, tolerance)};
+  }
+}
+
+void bind_python_factor(py::module_& module, GraphClass& graph) {
+  module.attr("default_order") = py::tuple(py::cast(detail::default_order));
+  py::class_<PythonFactor>(module, "PythonFactor")
+      .def(py::init(&python_factor<1>), py::arg("evaluate"), py::arg("inputs"), py::arg("name"),
+           py::arg("order"), py::arg("tolerance"));
+  graph.def("add", [](SharedGraph& self, const PythonFactor& factor,
+                      const std::vector<std::uint32_t>& variables) {
+    return std::visit([&](const auto& one) { return add(self, one, variables); },
+                      factor.with_inputs);
+  });
+  module.def("check_factor", [](const PythonFactor& factor, std::size_t random_inputs,
+                                std::uint64_t seed) {
+    return report_of(std::visit([&](const auto& one) { return checked(one, random_inputs, seed); },
+                                factor.with_inputs));
+  });
+}
+
+}  // namespace
+
+void bind_factors(py::module_& module, GraphClass& graph) {
+  bind_builtins(module, graph, std::make_index_sequence<words.size()>{});
+  bind_python_factor(module, graph);
+}
+
+}  // namespace dma::python

@@ -1,0 +1,472 @@
+// dma._core: the regressor. A Regressor is never changed: what learns or forgets returns another one, so that
+// threads may predict with the old one meanwhile.
+#include <dma/data/atomic_file.h>
+#include <dma/regressor/model_file.h>
+#include <dma/regressor/regressor.h>
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bindings.h"
+#include "rows.h"
+#include "watch.h"
+
+namespace py = pybind11;
+
+namespace dma::python {
+namespace {
+
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+// ----------------------------------------------------------------------------------------- words for enums
+
+template <class T, std::size_t N>
+using Words = std::array<std::pair<const char*, T>, N>;
+
+constexpr Words<Belief, 3> beliefs{
+    {{"auto", Belief::automatic}, {"joint", Belief::joint}, {"independent", Belief::independent}}};
+constexpr Words<Rule, 2> rules{{{"linear", Rule::linear}, {"direct", Rule::direct}}};
+constexpr Words<LedgerMode, 3> ledgers{
+    {{"full", LedgerMode::full}, {"average", LedgerMode::average}, {"none", LedgerMode::none}}};
+
+template <class T, std::size_t N>
+T value_of(const Words<T, N>& words, const std::string& word, const char* option) {
+  std::string known;
+  for (const auto& [name, value] : words) {
+    if (word == name) return value;
+    known += (known.empty() ? "'" : ", '") + std::string(name) + "'";
+  }
+  throw py::value_error(std::string(option) + " must be one of " + known + ", not '" + word + "'");
+}
+
+template <class T, std::size_t N>
+const char* word_of(const Words<T, N>& words, T value) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [&](const auto& word) { return word.second == value; });
+  return found->first;
+}
+
+template <class T, std::size_t N>
+void bind_word(py::class_<RegressorOptions>& options, const char* name, T RegressorOptions::*member,
+               const Words<T, N>& words) {
+  options.def_property(
+      name, [member, &words](const RegressorOptions& self) { return word_of(words, self.*member); },
+      [member, name, &words](RegressorOptions& self, const std::string& word) {
+        self.*member = value_of(words, word, name);
+      });
+}
+
+void bind_names(py::class_<RegressorOptions>& options, const char* name,
+                Names RegressorOptions::*member) {
+  options.def_property(
+      name,
+      [member](const RegressorOptions& self) { return std::vector<std::string>(self.*member); },
+      [member](RegressorOptions& self, std::vector<std::string> names) {
+        self.*member = Names(std::move(names));
+      });
+}
+
+void bind_options(py::module_& module) {
+  py::class_<RegressorOptions> options(module, "Options");
+  options.def(py::init<>());
+  bind_names(options, "target", &RegressorOptions::target);
+  bind_names(options, "features", &RegressorOptions::features);
+  bind_names(options, "categorical", &RegressorOptions::categorical);
+  bind_word(options, "belief", &RegressorOptions::belief, beliefs);
+  bind_word(options, "rule", &RegressorOptions::rule, rules);
+  bind_word(options, "ledger", &RegressorOptions::ledger, ledgers);
+  options.def_readwrite("hidden", &RegressorOptions::hidden)
+      .def_readwrite("slope", &RegressorOptions::slope)
+      .def_readwrite("noise", &RegressorOptions::noise)
+      .def_readwrite("constant_noise", &RegressorOptions::constant_noise)
+      .def_readwrite("selection", &RegressorOptions::selection)
+      .def_readwrite("calibration", &RegressorOptions::calibration)
+      .def_readwrite("epochs", &RegressorOptions::epochs)
+      .def_readwrite("tolerance", &RegressorOptions::tolerance)
+      .def_readwrite("patience", &RegressorOptions::patience)
+      .def_readwrite("batch_size", &RegressorOptions::batch_size)
+      .def_readwrite("ensemble", &RegressorOptions::ensemble)
+      .def_readwrite("seed", &RegressorOptions::seed)
+      .def_readwrite("threads", &RegressorOptions::threads)
+      .def_readwrite("single_precision", &RegressorOptions::single_precision);
+}
+
+// ------------------------------------------------------------------------------------------- predictions
+
+// rows x targets each: what a Predicted is, in four arrays.
+struct Predictions {
+  std::array<py::array_t<double>, 4> parts;
+
+  Predictions(std::size_t rows, std::size_t targets) {
+    for (auto& part : parts) {
+      part =
+          py::array_t<double>({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(targets)});
+    }
+  }
+  std::array<double*, 4> data() {
+    return {parts[0].mutable_data(), parts[1].mutable_data(), parts[2].mutable_data(),
+            parts[3].mutable_data()};
+  }
+  py::tuple tuple() const { return py::make_tuple(parts[0], parts[1], parts[2], parts[3]); }
+};
+
+void put(const std::vector<Predicted>& predicted, const std::array<double*, 4>& parts,
+         std::size_t first) {
+  for (std::size_t n = 0; n < predicted.size(); ++n) {
+    parts[0][first + n] = predicted[n].mean;
+    parts[1][first + n] = predicted[n].epistemic_std;
+    parts[2][first + n] = predicted[n].noise_std;
+    parts[3][first + n] = predicted[n].noise_spread;
+  }
+}
+
+// Numbers are read block by block, so that no copy of the input is made.
+py::tuple predict(const Regressor& self, const Rows& rows, std::size_t threads) {
+  constexpr std::size_t block = 1 << 15;
+  const std::size_t targets = self.encoder().targets.size();
+  const std::size_t at_once = rows.has_text() ? std::max<std::size_t>(rows.count(), 1) : block;
+  Predictions result(rows.count(), targets);
+  const auto parts = result.data();
+  for (std::size_t first = 0; first < rows.count(); first += at_once) {
+    {
+      const py::gil_scoped_release unlocked;
+      const Table table = rows.table(first, std::min(at_once, rows.count() - first));
+      put(self.predict(table, threads), parts, first * targets);
+    }
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+  return result.tuple();
+}
+
+// Predictions given back by Python, value by value.
+std::vector<Predicted> predicted_from(const std::array<Numbers, 4>& parts) {
+  std::vector<Predicted> predicted(static_cast<std::size_t>(parts[0].size()));
+  for (const Numbers& part : parts) {
+    if (part.size() != parts[0].size()) throw py::value_error("predictions of different lengths");
+  }
+  for (std::size_t n = 0; n < predicted.size(); ++n) {
+    predicted[n] = {parts[0].data()[n], parts[1].data()[n], parts[2].data()[n], parts[3].data()[n]};
+  }
+  return predicted;
+}
+
+// One number per prediction, without the interpreter lock.
+template <class Answer>
+py::array_t<double> each(const std::array<Numbers, 4>& parts, const Answer& answer) {
+  const auto predicted = predicted_from(parts);
+  py::array_t<double> result(parts[0].request().shape);
+  double* const out = result.mutable_data();
+  const py::gil_scoped_release unlocked;
+  for (std::size_t n = 0; n < predicted.size(); ++n) out[n] = answer(predicted[n], n);
+  return result;
+}
+
+template <class Answer>
+py::array_t<double> each_target(const Numbers& targets, const std::array<Numbers, 4>& parts,
+                                const Answer& answer) {
+  if (targets.size() != parts[0].size()) {
+    throw py::value_error("there are " + std::to_string(targets.size()) + " targets and " +
+                          std::to_string(parts[0].size()) + " predictions");
+  }
+  const double* const y = targets.data();
+  return each(parts, [&](const Predicted& p, std::size_t n) { return answer(p, y[n]); });
+}
+
+py::dict shares(std::span<const double> levels, std::span<const double> values) {
+  py::dict result;
+  for (std::size_t k = 0; k < values.size(); ++k) result[py::float_(levels[k])] = values[k];
+  return result;
+}
+
+py::dict metrics_dict(const Metrics& metrics) {
+  using namespace py::literals;
+  return py::dict("rows"_a = metrics.values, "rmse"_a = metrics.rmse, "mae"_a = metrics.mae,
+                  "nll"_a = metrics.nll, "crps"_a = metrics.crps,
+                  "coverage"_a = shares(Metrics::levels, metrics.coverage),
+                  "coverage_curve"_a = shares(Metrics::curve_levels, metrics.coverage_curve),
+                  "calibration_error"_a = metrics.calibration_error,
+                  "pit"_a = std::vector<std::size_t>(metrics.pit.begin(), metrics.pit.end()));
+}
+
+void bind_predictions(py::module_& module) {
+  module.def(
+      "half_width",
+      [](const std::array<Numbers, 4>& predicted, double level) {
+        return each(predicted,
+                    [&](const Predicted& p, std::size_t) { return p.half_width(level); });
+      },
+      py::arg("predicted"), py::arg("level"));
+  module.def(
+      "cdf",
+      [](const std::array<Numbers, 4>& predicted, const Numbers& targets) {
+        return each_target(targets, predicted,
+                           [](const Predicted& p, double y) { return p.cdf(y); });
+      },
+      py::arg("predicted"), py::arg("targets"));
+  module.def(
+      "log_density",
+      [](const std::array<Numbers, 4>& predicted, const Numbers& targets) {
+        return each_target(targets, predicted,
+                           [](const Predicted& p, double y) { return p.log_density(y); });
+      },
+      py::arg("predicted"), py::arg("targets"));
+  module.def(
+      "score",
+      [](const std::array<Numbers, 4>& predicted, const Numbers& targets) {
+        return metrics_dict(score(std::span(targets.data(), std::size_t(targets.size())),
+                                  predicted_from(predicted)));
+      },
+      py::arg("predicted"), py::arg("targets"));
+}
+
+// --------------------------------------------------------------------------------------------- reports
+
+py::dict certificate_dict(const Certificate& certificate) {
+  using namespace py::literals;
+  py::list layers;
+  for (const LayerCertificate& layer : certificate.layers) {
+    layers.append(py::dict(
+        "product_messages"_a = layer.product_messages, "share_below_two"_a = layer.share_below_two,
+        "signal_to_noise"_a = layer.signal_to_noise, "uniform_messages"_a = layer.uniform_messages,
+        "smallest_precision"_a = layer.smallest_precision,
+        "largest_precision"_a = layer.largest_precision));
+  }
+  const Bounded& bounded = certificate.bounded;
+  return py::dict("examples"_a = certificate.examples, "repaired"_a = certificate.repaired,
+                  "bounded"_a = py::dict("prior_precisions"_a = bounded.prior_precisions,
+                                         "noise_variances"_a = bounded.noise_variances,
+                                         "noise_levels"_a = bounded.noise_levels),
+                  "layers"_a = layers);
+}
+
+py::dict report_dict(const Regressor& self) {
+  using namespace py::literals;
+  const FitReport& report = self.report();
+  py::list cavity;
+  for (const Metrics& metrics : report.cavity) cavity.append(metrics_dict(metrics));
+  py::dict dropped;
+  for (const DroppedColumn& column : self.encoder().dropped) {
+    dropped[py::str(column.name)] = column.reason;
+  }
+  return py::dict(
+      "rows"_a = report.rows, "rows_changed"_a = report.rows_changed, "weights"_a = report.weights,
+      "layers"_a = report.layers, "batches"_a = report.batches, "batch_size"_a = report.batch_size,
+      "epochs"_a = report.epochs, "stopped"_a = std::string(name_of(report.stopped)),
+      "noise_std"_a = report.noise_std, "noise_at_floor"_a = report.noise_at_floor,
+      "train_nll"_a = report.train_nll, "cavity"_a = cavity, "cavity_nll"_a = report.cavity_nll(),
+      "cavity_coverage"_a = shares(Metrics::levels, report.cavity_coverage()),
+      "training"_a = report.training, "seconds"_a = report.seconds,
+      "ledger_bytes"_a = report.ledger_bytes, "dropped"_a = dropped,
+      "certificate"_a = certificate_dict(report.certificate));
+}
+
+py::dict distance_dict(const Distance& distance) {
+  using namespace py::literals;
+  return py::dict("rows"_a = distance.rows, "mean_shift"_a = distance.mean_shift,
+                  "largest_shift"_a = distance.largest_shift,
+                  "mean_std_ratio"_a = distance.mean_std_ratio);
+}
+
+py::dict change_dict(const ChangeReport& report) {
+  using namespace py::literals;
+  return py::dict(
+      "rows_added"_a = report.rows_added, "rows_removed"_a = report.rows_removed,
+      "rows_lost"_a = report.rows_lost, "rows_put_back"_a = report.rows_put_back,
+      "batches_removed"_a = report.batches_removed, "batches_added"_a = report.batches_added,
+      "batches_swept"_a = report.batches_swept, "epochs"_a = report.epochs,
+      "stopped"_a = std::string(name_of(report.stopped)), "moved_on"_a = report.moved_on,
+      "moved"_a = distance_dict(report.moved),
+      "compared"_a = report.compared ? py::object(distance_dict(*report.compared)) : py::none(),
+      "new_rows_nll"_a = report.new_rows_nll, "seconds"_a = report.seconds);
+}
+
+// --------------------------------------------------------------------------------------------- weights
+
+struct Moments {
+  std::vector<double> mean, std;
+};
+
+template <class T>
+std::vector<Moments> moments_of(const Members<T>& members) {
+  std::vector<Moments> result;
+  for (const Posterior<T>& posterior : members.posteriors) {
+    Moments moments;
+    for (std::size_t k = 0; k < posterior.tau.size(); ++k) {
+      const Gaussian<double> belief{static_cast<double>(posterior.tau[k]),
+                                    static_cast<double>(posterior.rho[k])};
+      moments.mean.push_back(belief.mean());
+      moments.std.push_back(belief.stddev());
+    }
+    result.push_back(std::move(moments));
+  }
+  return result;
+}
+
+std::vector<Moments> moments_of(const JointMembers& members) {
+  std::vector<Moments> result;
+  for (const JointMember& member : members.members) {
+    Moments moments{member.function.mean, marginal_variances(member.function)};
+    for (double& value : moments.std) value = std::sqrt(value);
+    result.push_back(std::move(moments));
+  }
+  return result;
+}
+
+// One pair per layer: means and standard deviations, members x units x inputs, a bias last.
+py::list weights(const Regressor& self) {
+  const auto moments =
+      std::visit([](const auto& members) { return moments_of(members); }, self.model().members);
+  const Architecture& architecture = architecture_of(self.model());
+  py::list result;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const std::array shape{moments.size(), architecture.width(l), architecture.fan_in(l)};
+    py::array_t<double> mean(shape);
+    py::array_t<double> deviation(shape);
+    const std::size_t size = shape[1] * shape[2];
+    for (std::size_t m = 0; m < moments.size(); ++m) {
+      std::copy_n(moments[m].mean.data() + architecture.offset(l), size,
+                  mean.mutable_data() + m * size);
+      std::copy_n(moments[m].std.data() + architecture.offset(l), size,
+                  deviation.mutable_data() + m * size);
+    }
+    result.append(py::make_tuple(mean, deviation));
+  }
+  return result;
+}
+
+// --------------------------------------------------------------------------------------------- learning
+
+py::tuple fit(const Rows& rows, const RegressorOptions& options, const py::object& show) {
+  auto [fitted, raised] = watch(show, [&](const OnProgress& progress) {
+    return Regressor::fit(rows.table(), options, progress);
+  });
+  return py::make_tuple(std::move(fitted), raised);
+}
+
+struct Changed {
+  Regressor regressor;
+  ChangeReport report;
+};
+
+// What is learnt or forgotten: rows, or a batch by its number.
+template <class What>
+using Change = ChangeReport (*)(Regressor&, const What&, const ChangeOptions&);
+
+// A method that changes a copy; with the training rows, if given, to sweep them again.
+template <class What>
+void bind_change(py::class_<Regressor>& regressor, const char* name, const char* what_name,
+                 Change<What> change) {
+  const auto method = [change](const Regressor& self, const What& what, const Rows* data,
+                               bool compare, std::size_t threads, const py::object& show) {
+    auto [changed, raised] = watch(show, [&](const OnProgress& progress) {
+      Model copy = self.model();
+      copy.options.threads = threads;
+      Regressor next(std::move(copy));
+      const Table table = data != nullptr ? data->table() : Table{};
+      const ChangeOptions options{data != nullptr ? &table : nullptr, compare, progress};
+      const ChangeReport report = change(next, what, options);
+      return Changed{std::move(next), report};
+    });
+    return py::make_tuple(std::move(changed.regressor), change_dict(changed.report), raised);
+  };
+  regressor.def(name, method, py::arg(what_name), py::arg("data") = nullptr,
+                py::arg("compare") = false, py::arg("threads") = 0, py::arg("show") = py::none());
+}
+
+void bind_changes(py::class_<Regressor>& regressor) {
+  bind_change<Rows>(regressor, "update", "rows",
+                    [](Regressor& self, const Rows& rows, const ChangeOptions& options) {
+                      return self.update(rows.table(), options);
+                    });
+  bind_change<Rows>(regressor, "forget_rows", "rows",
+                    [](Regressor& self, const Rows& rows, const ChangeOptions& options) {
+                      return self.forget_rows(rows.table(), options);
+                    });
+  bind_change<std::size_t>(
+      regressor, "forget_batch", "batch",
+      [](Regressor& self, const std::size_t& batch, const ChangeOptions& options) {
+        return self.forget_batch(batch, options);
+      });
+}
+
+py::array_t<double> sample(const Regressor& self, const Rows& rows, std::size_t count,
+                           std::uint64_t seed, bool noise) {
+  std::vector<double> values;
+  {
+    const py::gil_scoped_release unlocked;
+    values = self.sample(rows.table(), count, seed, noise);
+  }
+  return py::array_t<double>(
+      std::array<std::size_t, 3>{count, rows.count(), self.encoder().targets.size()},
+      values.data());
+}
+
+// A file that cannot be written is an OSError in Python, one that cannot be read as a model a ValueError.
+void save(const Regressor& self, const std::filesystem::path& path, bool slim) {
+  try {
+    self.save(path, slim);
+  } catch (const ModelError& error) {
+    throw FileError(error.what());
+  }
+}
+
+py::bytes to_bytes(const Regressor& self) {
+  const auto bytes = self.to_bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Regressor from_bytes(const py::bytes& state) {
+  const auto bytes = static_cast<std::string_view>(state);
+  return Regressor::from_bytes(std::as_bytes(std::span(bytes)));
+}
+
+void bind_class(py::module_& module) {
+  py::class_<Regressor> regressor(module, "Regressor");
+  bind_changes(regressor);
+  regressor.def("predict", &predict, py::arg("rows"), py::arg("threads") = 0)
+      .def("sample", &sample, py::arg("rows"), py::arg("count"), py::arg("seed"),
+           py::arg("noise") = true)
+      .def("save", &save, py::arg("path"), py::arg("slim") = false,
+           py::call_guard<py::gil_scoped_release>())
+      .def_static("load", &Regressor::load, py::arg("path"),
+                  py::call_guard<py::gil_scoped_release>())
+      .def("report", &report_dict)
+      .def("weights", &weights)
+      .def_property_readonly("options", [](const Regressor& self) { return self.model().options; })
+      .def_property_readonly("features",
+                             [](const Regressor& self) {
+                               std::vector<std::string> names;
+                               for (const FeatureColumn& column : self.encoder().features) {
+                                 names.push_back(column.name);
+                               }
+                               return names;
+                             })
+      .def_property_readonly("input_names",
+                             [](const Regressor& self) { return self.encoder().input_names(); })
+      .def_property_readonly("batch_rows",
+                             [](const Regressor& self) { return self.model().batch_rows; })
+      .def(py::pickle(&to_bytes, &from_bytes));
+}
+
+}  // namespace
+
+void bind_regressor(py::module_& module) {
+  py::class_<Rows>(module, "Rows")
+      .def(py::init<std::string, const std::vector<std::string>&, const py::list&>(),
+           py::arg("source"), py::arg("names"), py::arg("columns"))
+      .def("__len__", &Rows::count);
+  bind_options(module);
+  bind_predictions(module);
+  bind_class(module);
+  module.def("fit", &fit, py::arg("rows"), py::arg("options"), py::arg("show") = py::none());
+}
+
+}  // namespace dma::python

@@ -1,0 +1,46 @@
+// python/core/rows.h: NumPy's columns, read where they stand.
+//
+// A column is a one-dimensional array of float32 or float64 with any stride (a column of a matrix is one), or a
+// pair (codes, values) for text: codes are int32, -1 for an empty cell, values the strings they stand for.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <dma/data/table.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+namespace dma::python {
+
+class Rows {
+ public:
+  // Throws ValueError if a column is of another kind or length. Nothing is copied but the text's values; the
+  // arrays are held.
+  Rows(std::string source, const std::vector<std::string>& names, const pybind11::list& columns);
+
+  std::size_t count() const { return rows_; }
+  bool has_text() const { return has_text_; }
+  // These rows as a table. Does not need the interpreter lock.
+  Table table(std::size_t first, std::size_t count) const;
+  Table table() const { return table(0, rows_); }
+
+ private:
+  struct View {
+    std::string name;
+    const char* data = nullptr;
+    pybind11::ssize_t stride = 0;
+    enum { single, full, text } kind = full;
+    std::vector<std::string> values = {};
+  };
+  View view_of(const std::string& name, const pybind11::handle& column);
+
+  std::string source_;
+  std::vector<pybind11::object> held_;
+  std::vector<View> columns_;
+  std::size_t rows_ = 0;
+  bool has_text_ = false;
+};
+
+}  // namespace dma::python

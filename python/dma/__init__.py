@@ -1,0 +1,65 @@
+"""Predictions that say how sure they are, and inference on factor graphs."""
+
+from importlib import import_module
+from typing import Any
+
+from dma._core import __version__
+from dma.graph import (
+    Beliefs,
+    Equality,
+    FactorCheck,
+    FactorId,
+    FactorReport,
+    FailedMessage,
+    Function,
+    Gaussian,
+    Graph,
+    GreaterThan,
+    ImproperMessage,
+    LeakyRelu,
+    LogNormalCopy,
+    Observation,
+    Prior,
+    Product,
+    Schedule,
+    Step,
+    Variable,
+    WeightedSum,
+    check_factor,
+    factor,
+)
+from dma.regressor import DMARegressor
+
+__all__ = [
+    "Beliefs",
+    "DMARegressor",
+    "Equality",
+    "FactorCheck",
+    "FactorId",
+    "FactorReport",
+    "FailedMessage",
+    "Function",
+    "Gaussian",
+    "Graph",
+    "GreaterThan",
+    "ImproperMessage",
+    "LeakyRelu",
+    "LogNormalCopy",
+    "Observation",
+    "Prior",
+    "Product",
+    "Schedule",
+    "Step",
+    "Variable",
+    "WeightedSum",
+    "__version__",
+    "check_factor",
+    "factor",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """``dma.plot`` on first use: matplotlib takes time to import, and not everyone has it."""
+    if name == "plot":
+        return import_module("dma.plot")
+    raise AttributeError(f"module 'dma' has no attribute {name!r}")

@@ -1,0 +1,109 @@
+"""The command line and Python are two doors of one house: same table, same seed, same bits."""
+
+import json
+import os
+import subprocess
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from dma import DMARegressor
+
+COMMAND = os.environ.get("DMA_COMMAND")
+pytestmark = pytest.mark.skipif(not COMMAND, reason="DMA_COMMAND does not name the dma command")
+
+
+def dma(*arguments):
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def table(rows=200):
+    random = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "size": random.uniform(20, 200, rows),
+            "town": random.choice(["Bonn", "Köln", "Ulm"], rows),
+            "garden": random.choice([True, False], rows),
+            "sold": pd.Timestamp("2021-03-04 05:06:07")
+            + pd.to_timedelta(random.integers(0, 9000, rows), unit="h"),
+            "rooms": random.choice([1.0, 2.0, np.nan], rows),
+        }
+    )
+    frame["price"] = 3 * frame["size"] + 40.0 * frame["garden"] + 10 * random.normal(size=rows)
+    return frame
+
+
+@pytest.fixture
+def files(tmp_path):
+    frame = table()
+    frame.to_csv(tmp_path / "houses.csv", index=False)
+    return frame, tmp_path / "houses.csv", tmp_path / "model.safetensors"
+
+
+@pytest.mark.parametrize("options", [[], ["--belief", "independent"], ["--ensemble", "2", "--hidden", "6,4"]])
+def test_same_bits(files, options):
+    frame, csv, path = files
+    said = json.loads(dma("fit", csv, "--target", "price", "--seed", 3, "--model", path, "--json", *options))
+    X, y = frame.drop(columns="price"), frame["price"]
+    arguments = dict(zip(options[::2], options[1::2]))
+    model = DMARegressor(
+        random_state=3,
+        belief=arguments.get("--belief", "auto"),
+        ensemble=int(arguments.get("--ensemble", 4)),
+        hidden=tuple(map(int, arguments["--hidden"].split(","))) if "--hidden" in arguments else "auto",
+        n_jobs=2,
+    ).fit(X, y)
+    assert said["cavity_nll"] == model.cavity_nll_
+    assert said["noise_std"] == model.noise_std_
+    assert said["epochs"] == model.n_iter_
+    assert said["certificate"] == model.certificate_
+    loaded = DMARegressor.load(path)
+    assert list(loaded.feature_names_in_) == list(X.columns)
+    assert_array_equal(loaded.predict(X, return_std=True), model.predict(X, return_std=True))
+    for one, other in zip(loaded.coefs_mean_ + loaded.coefs_std_, model.coefs_mean_ + model.coefs_std_):
+        assert_array_equal(one, other)
+    assert loaded.batch_rows_ == model.batch_rows_
+
+
+def test_a_model_of_python_serves_the_command(files, tmp_path):
+    frame, csv, path = files
+    X, y = frame.drop(columns="price"), frame["price"]
+    model = DMARegressor(random_state=3, max_epochs=10).fit(X, y)
+    model.save(path)
+    dma("predict", path, csv, "-o", tmp_path / "predicted.csv", "--level", 0.9)
+    written = pd.read_csv(tmp_path / "predicted.csv", float_precision="round_trip")
+    mean, std, epistemic, noise = model.predict(X, return_std=True, return_cov_parts=True)
+    lower, upper = model.predict_interval(X, 0.9)
+    assert_array_equal(written["mean"], mean)
+    assert_array_equal(written["std"], std)
+    np.testing.assert_allclose(written["epistemic_std"], np.sqrt(epistemic), rtol=1e-14)
+    np.testing.assert_allclose(written["noise_std"], np.sqrt(noise), rtol=1e-14)
+    assert_array_equal(written["lower"], lower)
+    assert_array_equal(written["upper"], upper)
+    scores = json.loads(dma("evaluate", path, csv, "--json"))
+    np.testing.assert_allclose(scores["nll"], model.evaluate(X, y)["nll"], rtol=1e-13)
+    # Rows are known by what stands in their cells, whoever learnt them.
+    frame[:3].to_csv(tmp_path / "three.csv", index=False)
+    dma("forget", path, "--rows", tmp_path / "three.csv")
+    model.forget(X[:3], y[:3])
+    assert_array_equal(DMARegressor.load(path).predict(X), model.predict(X))
+    dma("update", path, tmp_path / "three.csv")
+    model.partial_fit(X[:3], y[:3])
+    assert_array_equal(DMARegressor.load(path).predict(X), model.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_way_through_python_costs_next_to_nothing():
+    """A fit's own clock, which the command line shows, against the clock on Python's wall; the best of five."""
+    X = np.random.default_rng(0).normal(size=(500, 13))
+    y = X[:, 0] + np.sin(X[:, 1])
+    shares = []
+    for _ in range(5):
+        start = time.perf_counter()
+        model = DMARegressor(random_state=1).fit(X, y)
+        shares.append((time.perf_counter() - start) / model.report_["seconds"])
+    assert min(shares) < 1.03

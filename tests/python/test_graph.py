@@ -1,0 +1,767 @@
+"""Graphs, factors and messages from Python."""
+
+import doctest
+import gc
+import math
+import pickle
+import threading
+import time
+import traceback
+import weakref
+
+import numpy as np
+import pytest
+
+import dma
+import dma.graph
+
+
+BUILT_IN = [
+    dma.Prior(1, 2),
+    dma.Observation(-1, 0.5),
+    dma.WeightedSum([1, -2.5], 0.5, 2),
+    dma.Equality(),
+    dma.Product(),
+    dma.LeakyRelu(0.1),
+    dma.LogNormalCopy(-1),
+    dma.GreaterThan(0.3),
+]
+
+
+def product_graph():
+    g = dma.Graph()
+    x, y, z = g.variables("x", "y", "z")
+    g.add(dma.Prior(3, 1), x)
+    g.add(dma.Prior(4, 1), y)
+    g.add(dma.Product(), z, x, y)
+    g.add(dma.Observation(10, 5), z)
+    return g
+
+
+def function_graph(f, mean=0.0, variance=1.0):
+    """y = f(x) with a prior on x."""
+    g = dma.Graph()
+    x, y = g.variables("x", "y")
+    g.add(dma.Prior(mean, variance), x)
+    g.add(f, y, x)
+    return g
+
+
+# Documentation
+
+
+def test_docstrings():
+    finder = doctest.DocTestFinder()
+    runner = doctest.DocTestRunner()
+    globs = {"dma": dma, "np": np}
+    tests = finder.find(dma.graph, "dma.graph", globs=globs)
+    for name in dma.graph.__all__:
+        tests += finder.find(getattr(dma, name), name, module=False, globs=globs)
+    for test in tests:
+        runner.run(test)
+    assert runner.failures == 0
+    assert runner.tries > 50
+
+
+def test_everything_public_is_exported_and_documented():
+    assert set(dma.graph.__all__) <= set(dma.__all__)
+    assert all(getattr(dma, name).__doc__ for name in dma.graph.__all__)
+
+
+# Gaussians
+
+
+def test_gaussian_states():
+    proper = dma.Gaussian.from_moments(2, 4)
+    assert (proper.mean, proper.variance, proper.std, proper.tau, proper.rho) == (2, 4, 2, 0.5, 0.25)
+    assert proper.is_proper and not proper.is_point and not proper.is_uniform
+    assert proper == dma.Gaussian(2, variance=4) == dma.Gaussian.from_natural(0.5, 0.25)
+    assert dma.Gaussian.point(3).is_point and dma.Gaussian.point(3).mean == 3
+    assert dma.Gaussian.point(3) == dma.Gaussian(3, 0)
+    assert dma.Gaussian.uniform().is_uniform and math.isinf(dma.Gaussian.uniform().variance)
+    improper = dma.Gaussian(0, 2) / dma.Gaussian(0, 1)
+    assert improper.rho == -0.5 and improper.variance == -2 and math.isnan(improper.std)
+    assert not (improper.is_proper or improper.is_point or improper.is_uniform)
+
+
+def test_gaussian_arithmetic_and_value():
+    a, b = dma.Gaussian(1, 2), dma.Gaussian(3, 2)
+    assert a * b == dma.Gaussian(2, 1)
+    assert a * dma.Gaussian.point(5) == dma.Gaussian.point(5)
+    assert a != b and a != "a"
+    assert {a: 1}[dma.Gaussian(1, 2)] == 1
+    assert pickle.loads(pickle.dumps(a)) == a
+    for one in (a, dma.Gaussian.point(0.1), dma.Gaussian.uniform(), a / (a * b)):
+        assert eval(repr(one), {"Gaussian": dma.Gaussian}) == one
+    with pytest.raises(AttributeError):
+        a.tau = 3.0
+    with pytest.raises(TypeError):
+        a * 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dma.Gaussian(0, -1),
+        lambda: dma.Gaussian(math.nan, 1),
+        lambda: dma.Gaussian.point(math.inf),
+        lambda: dma.Gaussian.from_natural(math.nan, 1),
+        lambda: dma.Gaussian.from_natural(0, math.nan),
+        lambda: dma.Gaussian.point(1) * dma.Gaussian.point(2),
+        lambda: dma.Gaussian(0, 1) / dma.Gaussian.point(2),
+    ],
+)
+def test_gaussian_refusals(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+# Factors
+
+
+@pytest.mark.parametrize("factor", BUILT_IN, ids=repr)
+def test_factors_are_values(factor):
+    names = {name: getattr(dma, name) for name in dma.__all__}
+    again = eval(repr(factor), names)
+    assert again == factor and type(again) is type(factor)
+    assert pickle.loads(pickle.dumps(factor)) == factor
+    assert factor != 1
+    assert type(factor).__module__ == "dma"
+
+
+def test_factor_parameters():
+    total = dma.WeightedSum(np.array([1.0, 2.0]), variance=3)
+    assert (total.coefficients, total.offset, total.variance) == ([1, 2], 0, 3)
+    assert total == dma.WeightedSum([1, 2], 0, 3) != dma.WeightedSum([1, 2])
+    assert dma.Prior(mean=1, variance=2) == dma.Prior(1, 2) != dma.Observation(1, 2)
+    assert dma.LogNormalCopy().sign == 1 and dma.GreaterThan().threshold == 0
+    with pytest.raises(AttributeError):
+        dma.Prior(1, 2).mean = 3
+    with pytest.raises(TypeError):
+        dma.LeakyRelu()
+    with pytest.raises(TypeError):
+        dma.Prior(1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dma.Prior(0, -1),
+        lambda: dma.Observation(math.nan, 1),
+        lambda: dma.WeightedSum([]),
+        lambda: dma.WeightedSum([math.inf]),
+        lambda: dma.LeakyRelu(-0.1),
+        lambda: dma.LogNormalCopy(2),
+        lambda: dma.GreaterThan(math.inf),
+    ],
+)
+def test_factor_parameters_are_checked_at_once(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+# Inference
+
+
+def test_product_has_the_numbers_of_the_library():
+    g = product_graph()
+    direct = g.sweep()
+    assert direct["x"].mean == pytest.approx(2.8106906664649878, rel=1e-14)
+    assert direct["x"].variance == pytest.approx(0.44928193880723694, rel=1e-14)
+    assert direct["z"].mean == pytest.approx(320 / 31, rel=1e-14)
+    linear = g.sweep(rule="linear")
+    # z = x y seen from x: N(z / 4, (5 + 1 (3^2 + 1)) / 4^2) times the prior.
+    assert linear["x"].mean == pytest.approx((3 + 2.5 * 16 / 15) / (1 + 16 / 15), rel=1e-14)
+    assert direct.messages_sent == 6 and direct.sweeps == 1
+    assert direct.converged is None and direct.last_change is None
+
+
+def random_chain(random, length=6):
+    """A linear Gaussian chain with observations, and its joint precision and information."""
+    g = dma.Graph()
+    xs = g.variables(*(f"x{i}" for i in range(length)))
+    precision, information = np.zeros((length, length)), np.zeros(length)
+    g.add(dma.Prior(0.3, 2.0), xs[0])
+    precision[0, 0] += 1 / 2.0
+    information[0] += 0.3 / 2.0
+    for i in range(length - 1):
+        a, offset, variance = random.normal(), random.normal(), random.uniform(0.1, 1)
+        g.add(dma.WeightedSum([a], offset, variance), xs[i + 1], xs[i])
+        row = np.zeros(length)
+        row[i + 1], row[i] = 1, -a
+        precision += np.outer(row, row) / variance
+        information += row * offset / variance
+    for i in range(0, length, 2):
+        value, variance = random.normal(), random.uniform(0.1, 1)
+        g.add(dma.Observation(value, variance), xs[i])
+        precision[i, i] += 1 / variance
+        information[i] += value / variance
+    return g, xs, precision, information
+
+
+@pytest.mark.parametrize("engine", ["direct", "ep"])
+def test_linear_gaussian_graph_is_exact(engine):
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        g, xs, precision, information = random_chain(random)
+        covariance = np.linalg.inv(precision)
+        mean = covariance @ information
+        beliefs = g.infer(engine=engine)
+        np.testing.assert_allclose([beliefs[x].mean for x in xs], mean, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose([beliefs[x].variance for x in xs], np.diag(covariance), rtol=1e-9)
+
+
+def test_equality_has_as_many_edges_as_variables():
+    g = dma.Graph()
+    for k, x in enumerate(g.variables("a", "b", "c")):
+        g.add(dma.Observation(k, 1), x)
+    g.add(dma.Equality(), "a", "b", "c")
+    beliefs = g.sweep()
+    assert beliefs["b"].mean == pytest.approx(1) and beliefs["b"].variance == pytest.approx(1 / 3)
+
+
+def test_beliefs_are_a_mapping():
+    g = product_graph()
+    beliefs = g.sweep()
+    x = g.find("x")
+    assert beliefs[x] == beliefs["x"] == beliefs.marginal(x) == beliefs.marginal("x")
+    assert list(beliefs) == list(beliefs.keys()) == ["x", "y", "z"] and len(beliefs) == 3
+    assert dict(beliefs.items())["x"] == beliefs[x]
+    assert "x" in beliefs and "w" not in beliefs and beliefs.get("w") is None
+    assert beliefs.means() == {name: belief.mean for name, belief in beliefs.items()}
+    assert beliefs.stds()["z"] == beliefs["z"].std
+    product = g.find_factor("product#2")
+    assert beliefs.message(product, x) == beliefs.message("product#2", "x") == beliefs.message(product, 1)
+    assert beliefs.message(product, 0) == dma.Gaussian(12, 26)
+
+
+def test_beliefs_refuse_what_they_do_not_know():
+    g = product_graph()
+    beliefs = g.sweep()
+    newer = g.variable("newer")
+    added = g.add(dma.Prior(0, 1), newer, name="late")
+    with pytest.raises(KeyError, match="there is no variable called 'w'"):
+        beliefs["w"]
+    with pytest.raises(KeyError, match="'newer' is newer than these beliefs"):
+        beliefs[newer]
+    with pytest.raises(ValueError, match="'late' is newer than these beliefs"):
+        beliefs.message(added, 0)
+    with pytest.raises(ValueError, match="has edges 0 to 2, got 3"):
+        beliefs.message("product#2", 3)
+    with pytest.raises(ValueError, match="has edges 0 to 2, got -1"):
+        beliefs.message("product#2", -1)
+    with pytest.raises(ValueError, match="'prior#0' has no edge to variable 'z'"):
+        beliefs.message("prior#0", "z")
+    with pytest.raises(ValueError, match="there is no factor called 'sum'"):
+        beliefs.message("sum", "z")
+    with pytest.raises(TypeError, match="expected a variable"):
+        beliefs[0]
+    assert len(beliefs) == 3
+
+
+def test_what_belongs_to_another_graph_is_refused():
+    g, other = product_graph(), product_graph()
+    foreign_variable, foreign_factor = other.find("x"), other.find_factor("prior#0")
+    beliefs = g.sweep()
+    for attempt in (
+        lambda: g.add(dma.Prior(0, 1), foreign_variable),
+        lambda: beliefs[foreign_variable],
+        lambda: beliefs.marginal(foreign_variable),
+        lambda: beliefs.message(foreign_factor, 0),
+        lambda: beliefs.message("prior#0", foreign_variable),
+        lambda: g.infer(schedule=([(foreign_factor, "x")], [])),
+        lambda: g.text(([("prior#0", foreign_variable)], [])),
+    ):
+        with pytest.raises(ValueError, match="belongs to another graph"):
+            attempt()
+    assert g.factor_count == 4
+    assert g.find("x") == g.find("x") != foreign_variable
+
+
+def test_numbers_out_of_range_do_not_reach_the_library():
+    core = product_graph()._core
+    beliefs = core.infer("direct", "direct", 1, 0.0, "pass", None)
+    for attempt in (
+        lambda: core.variable_name(3),
+        lambda: core.factor_name(4),
+        lambda: core.edges(4),
+        lambda: core.set_name(4, "x"),
+        lambda: core.text(([(0, 1)], [])),
+        lambda: beliefs.marginal(3),
+        lambda: beliefs.message(0, 1),
+        lambda: beliefs.message(4, 0),
+    ):
+        with pytest.raises(IndexError):
+            attempt()
+    with pytest.raises(ValueError, match="which the graph does not have"):
+        core.infer("direct", "direct", 1, 0.0, "pass", ([(9, 0)], []))
+    with pytest.raises(ValueError, match="not a variable of this graph"):
+        core.add(dma.Prior(0, 1), [7])
+
+
+def test_expectation_propagation_converges():
+    beliefs = product_graph().infer(engine="ep", rule="direct", sweeps=50, tolerance=1e-9)
+    assert beliefs.converged is True and 1 < beliefs.sweeps < 50 and beliefs.last_change <= 1e-9
+    assert beliefs.improper == [] and beliefs.failed == [] and beliefs.improper_marginals == []
+    # With a tolerance there are sweeps to converge in, as with the command.
+    assert product_graph().infer(engine="ep", tolerance=1e-9).converged is True
+
+
+def improper_graph():
+    """A sharp likelihood far out in the tail: EP's message back to x widens it."""
+    g = dma.Graph()
+    x, y, z = g.variables("x", "y", "z")
+    g.add(dma.Prior(0, 1), x)
+    g.add(dma.Prior(0, 1), y)
+    g.add(dma.Product(), z, x, y, name="times")
+    g.add(dma.Observation(6, 0.1), z)
+    return g
+
+
+def test_negative_precisions_are_reported_by_name():
+    beliefs = improper_graph().infer(engine="ep", sweeps=3)
+    assert beliefs.improper
+    one = beliefs.improper[0]
+    assert one.factor == "times" and one.variable in ("x", "y") and one.rho < 0 and one.sweep >= 1
+    stopped = improper_graph().infer(engine="ep", sweeps=3, on_improper="stop")
+    assert len(stopped.improper) == 1 and stopped.sweeps == 1
+    skipped = improper_graph().infer(engine="ep", sweeps=3, on_improper="skip")
+    assert skipped.improper and skipped.improper_marginals == []
+    assert improper_graph().sweep().improper == []
+
+
+def test_failed_projections_and_collapse_are_reported_by_name():
+    g = dma.Graph()
+    x, y, z = g.variables("x", "y", "z")
+    g.add(dma.Prior(3, 1), x)
+    g.add(dma.Product(), z, x, y, name="times")  # nothing is known about y
+    g.add(dma.Observation(10, 5), z)
+    failed = g.infer(engine="ep").failed
+    assert failed and failed[0].factor == "times" and "proper" in failed[0].why
+    assert "y" in g.infer(engine="ep").improper_marginals
+    collapsed = product_graph().infer(engine="vmp", sweeps=5).collapsed
+    assert collapsed and collapsed[0].factor == "product#2" and math.isinf(collapsed[0].rho)
+
+
+# Graphs
+
+
+def test_graph_knows_its_parts():
+    g = product_graph()
+    assert (g.variable_count, g.factor_count, g.edge_count) == (3, 4, 6)
+    assert g.variable_names == ["x", "y", "z"]
+    assert g.factor_names == ["prior#0", "prior#1", "product#2", "observation#3"]
+    assert g.is_forest()
+    product = g.find_factor("product#2")
+    assert product.factor == dma.Product() and product.name == "product#2"
+    assert product.variables == (g.find("z"), g.find("x"), g.find("y"))
+    assert repr(g.find("x")) == "Variable('x')" and repr(product) == "FactorId('product#2')"
+    assert repr(g) == "Graph(3 variables, 4 factors, 6 edges)"
+    assert g.variable().name == "v3"
+    assert g.add(dma.Prior(0, 1), "v3", name="of_v3").name == "of_v3"
+    assert g.find_factor("of_v3").variables == (g.find("v3"),)
+
+
+def test_graph_refuses_what_is_wrong():
+    g = product_graph()
+    x = g.find("x")
+    for attempt, message in (
+        (lambda: g.variable("x"), "already a variable called 'x'"),
+        (lambda: g.variable(""), "needs a name"),
+        (lambda: g.find("w"), "no variable called 'w'"),
+        (lambda: g.find_factor("w"), "no factor called 'w'"),
+        (lambda: g.add(dma.Prior(0, 1), "w"), "no variable called 'w'"),
+        (lambda: g.add(dma.Product(), x), "needs 3 variables, got 1"),
+        (lambda: g.add(dma.Product(), "z", "x", "x"), "on two of its edges"),
+        (lambda: g.add(dma.Equality(), x), "at least two variables"),
+        (lambda: g.add(dma.Prior(0, 1), x, name=""), "needs a name"),
+        (lambda: g.add(dma.Prior(0, 1), x, name="prior#0"), "must not contain '#'"),
+        (lambda: g.infer(engine="bp"), "engine must be one of 'direct', 'ep', 'vmp', 'adf', got 'bp'"),
+        (lambda: g.sweep("exact"), "rule must be one of 'direct', 'linear', got 'exact'"),
+        (lambda: g.infer(on_improper="ask"), "on_improper must be one of"),
+        (lambda: g.infer(sweeps=0), "sweeps must be at least 1"),
+        (lambda: g.infer(tolerance=-1), "tolerance must be finite and not negative"),
+        (lambda: g.infer(tolerance=math.nan), "tolerance must be finite and not negative"),
+        (lambda: g.infer(engine="adf", sweeps=2), "ADF visits every factor once"),
+    ):
+        with pytest.raises(ValueError, match=message) as caught:
+            attempt()
+        assert "\n" not in str(caught.value)
+    for attempt in (lambda: g.add("prior", x), lambda: g.add(dma.Prior(0, 1), 0), lambda: g.variable(3)):
+        with pytest.raises(TypeError):
+            attempt()
+    assert g.factor_count == 4 and len(g.factor_names) == 4
+    g.add(dma.Prior(0, 1), x, name="mine")
+    with pytest.raises(ValueError, match="already a factor called 'mine'"):
+        g.add(dma.Prior(0, 1), x, name="mine")
+
+
+def test_engines_that_have_no_message_say_so():
+    g = function_graph(dma.factor(np.tanh))
+    with pytest.raises(ValueError, match="VMP has no message for this factor"):
+        g.infer(engine="vmp")
+    relu = dma.Graph()
+    x, y = relu.variables("x", "y")
+    relu.add(dma.Prior(0, 1), x)
+    relu.add(dma.LeakyRelu(0), y, x)
+    relu.add(dma.Observation(1, 1), y)
+    with pytest.raises(ValueError, match="leaky_relu#1 to variable 'x'"):
+        relu.sweep()
+    assert relu.sweep("linear")[x].is_proper
+
+
+def test_schedules():
+    g = product_graph()
+    tree = g.tree_schedule()
+    assert tree == g.schedule() and isinstance(tree, dma.Schedule)
+    assert tree.backward == [("product#2", "x"), ("product#2", "y")]
+    assert tree.forward[0].factor == "prior#0" and tree.forward[0].variable == "x"
+    assert g.text(tree).splitlines()[-1] == "backward product#2 -> y"
+    assert g.assimilation_schedule().backward == [] and g.schedule("adf") == g.assimilation_schedule()
+    assert g.sequential_schedule() != tree
+    assert dict(g.infer(schedule=tree)) == dict(g.sweep())
+    by_handle = ([(g.find_factor("prior#0"), g.find("x"))], [])
+    beliefs = g.infer(schedule=by_handle)
+    assert beliefs.messages_sent == 1 and beliefs["y"].is_uniform
+    assert beliefs.improper_marginals == ["y", "z"]
+    g.add(dma.WeightedSum([1]), "x", "y")
+    assert not g.is_forest()
+    with pytest.raises(ValueError, match="cycle"):
+        g.tree_schedule()
+
+
+def test_schedules_are_checked():
+    g = product_graph()
+    for schedule, message in (
+        (([("prior#9", "x")], []), "no factor called 'prior#9'"),
+        (([("prior#0", "w")], []), "no variable called 'w'"),
+        (([("prior#0", "z")], []), "'prior#0' has no edge to variable 'z'"),
+        (([("prior#0", 1)], []), "has edges 0 to 0, got 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            g.infer(schedule=schedule)
+    for schedule, message in ((3, "a schedule is a pair"), ((["prior#0"], []), "a step is a pair")):
+        with pytest.raises(TypeError, match=message):
+            g.infer(schedule=schedule)
+
+
+# Functions
+
+
+def softplus(x):
+    return np.logaddexp(0, x)
+
+
+def dense_moments(f, mean, variance):
+    t = np.linspace(-12, 12, 200_001)
+    weight = np.exp(-t * t / 2)
+    y = f(mean + np.sqrt(variance) * t)
+    first = np.sum(weight * y) / np.sum(weight)
+    return first, np.sum(weight * (y - first) ** 2) / np.sum(weight)
+
+
+@pytest.mark.parametrize("mean, variance", [(0, 1), (-2, 0.5), (1.5, 4), (10, 0.01)])
+def test_softplus_has_the_moments_of_dense_integration(mean, variance):
+    belief = function_graph(dma.factor(softplus), mean, variance).sweep()["y"]
+    expected_mean, expected_variance = dense_moments(softplus, mean, variance)
+    assert belief.mean == pytest.approx(expected_mean, abs=1e-6 * math.sqrt(expected_variance))
+    assert belief.variance == pytest.approx(expected_variance, rel=1e-5)
+
+
+def test_backward_message_is_the_regression():
+    f = dma.factor(lambda x: 2 * x + 1, order=100)
+    g = function_graph(f, 0, 4)
+    g.add(dma.Observation(7, 1), "y")
+    belief = g.sweep()["x"]
+    assert belief.mean == pytest.approx((3 * 4) / (4 + 0.25)) and belief.variance == pytest.approx(1 / 4.25)
+    assert g.infer(engine="ep", sweeps=5)["x"].mean == pytest.approx(belief.mean, rel=1e-4)
+
+
+@pytest.mark.parametrize("inputs", range(1, 7))
+def test_one_call_per_message(inputs):
+    shapes = []
+
+    def total(*xs):
+        shapes.append([x.shape for x in xs])
+        return sum(xs)
+
+    f = dma.factor(total, inputs=inputs)
+    g = dma.Graph()
+    y, *xs = g.variables("y", *(f"x{k}" for k in range(inputs)))
+    for k, x in enumerate(xs):
+        g.add(dma.Prior(k, 1), x)
+    g.add(f, y, *xs, name="total")
+    g.add(dma.Observation(0, 1), y)
+    beliefs = g.infer(schedule=g.tree_schedule())
+    # One message to y, one to every input; each the nodes and their centre.
+    assert len(shapes) == 1 + inputs
+    assert all(shape == [(f.order**inputs + 1,)] * inputs for shape in shapes)
+    exact = dma.Gaussian(sum(range(inputs)), inputs) * dma.Gaussian(0, 1)
+    assert beliefs[y].mean == pytest.approx(exact.mean) and beliefs[y].variance == pytest.approx(
+        exact.variance
+    )
+    shapes.clear()
+    g.infer(engine="ep", schedule=([(f"prior#{k}", f"x{k}") for k in range(inputs)] + [("total", "y")], []))
+    assert len(shapes) == 1
+    # A point mass adds a central difference, in the same call.
+    fixed = function_graph(dma.factor(total, inputs=1, order=8), 2, 0)
+    fixed.add(dma.Observation(3, 1), "y")
+    shapes.clear()
+    assert fixed.infer(schedule=([("prior#0", "x"), ("observation#2", "y")], [("total#1", "x")]))[
+        "x"
+    ].is_point
+    assert shapes == [[(3 * 9,)]]
+
+
+def test_ways_to_make_a_factor():
+    plain = dma.factor(softplus)
+    assert (plain.name, plain.inputs, plain.order, plain.tolerance) == ("softplus", 1, 32, 1e-6)
+    assert plain(0.0) == softplus(0.0)
+    with pytest.raises(AttributeError, match="make a new one"):
+        plain.tolerance = 1e-2
+
+    @dma.factor
+    def bare(x, y):
+        """Two inputs."""
+        return x * y
+
+    @dma.factor(order=40, tolerance=1e-4, name="other")
+    def configured(x, scale=2.0):
+        return scale * x
+
+    assert (bare.name, bare.inputs, bare.order, bare.__doc__) == ("bare", 2, 20, "Two inputs.")
+    assert (configured.name, configured.inputs, configured.order) == ("other", 1, 40)
+    assert dma.factor(np.maximum, tolerance=1e-2).inputs == 2
+    assert dma.factor(lambda *xs: xs[0], inputs=3).inputs == 3
+    assert repr(dma.factor(np.tanh)) == "Function(tanh, inputs=1, order=32, tolerance=1e-06)"
+    assert function_graph(plain).factor_names == ["prior#0", "softplus#1"]
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: dma.factor(lambda *xs: 0), "takes any number of inputs"),
+        (lambda: dma.factor(lambda: 0), "1 to 6 inputs, got 0"),
+        (lambda: dma.factor(lambda a, b, c, d, e, f, g: 0), "1 to 6 inputs, got 7"),
+        (lambda: dma.factor(np.tanh, inputs=0), "1 to 6 inputs, got 0"),
+        (lambda: dma.factor(np.tanh, order=0), "order must be 1 to 128, got 0"),
+        (lambda: dma.factor(np.tanh, order=129), "order must be 1 to 128, got 129"),
+        (lambda: dma.factor(lambda *xs: 0, inputs=6, order=40), "4096000000 points of a message"),
+        (lambda: dma.factor(np.tanh, tolerance=0), "tolerance must be positive"),
+        (lambda: dma.factor(np.tanh, tolerance=math.nan), "tolerance must be positive"),
+        (lambda: dma.factor(np.tanh, name=""), "needs a name"),
+    ],
+)
+def test_factor_refusals(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_factor_is_made_from_a_function():
+    with pytest.raises(TypeError, match="made from a function, got 3"):
+        dma.factor(3)
+
+
+def test_functions_of_numbers():
+    calls = []
+
+    def scalar(x):
+        calls.append(x)
+        return math.exp(x) if x < 0 else 1.0 + x
+
+    f = dma.factor(scalar, vectorized=False, order=16)
+    belief = function_graph(f).sweep()["y"]
+    same = dma.factor(lambda x: np.where(x < 0, np.exp(np.minimum(x, 0)), 1 + x), order=16)
+    assert belief == function_graph(same).sweep()["y"]
+    assert len(calls) == 17 and all(np.ndim(x) == 0 for x in calls)
+
+
+def test_a_constant_is_broadcast():
+    belief = function_graph(dma.factor(lambda x: 3)).sweep()["y"]
+    assert belief == dma.Gaussian.point(3)
+    assert function_graph(dma.factor(lambda x: x > -100)).sweep()["y"] == dma.Gaussian.point(1)
+
+
+@pytest.mark.parametrize(
+    "f, error, message",
+    [
+        (lambda x: x[:3], ValueError, r"shape \(33,\), got shape \(3,\)"),
+        (lambda x: x[:, None], ValueError, r"got shape \(33, 1\)"),
+        (lambda x: max(x), ValueError, "it is not vectorised"),
+        (lambda x: float(x.mean() + x[0]), ValueError, "it is not vectorised"),
+        (lambda x: x * 1j, TypeError, "must return real numbers, got an array of type complex128"),
+        (lambda x: None, TypeError, "must return real numbers, got an array of type object"),
+        (lambda x: "text", TypeError, "must return real numbers"),
+        (lambda x: math.exp(x), TypeError, "only size-1 arrays|only length-1 arrays|only 0-dimensional"),
+        (lambda x: x if x > 0 else 0, ValueError, "truth value"),
+        (lambda x: x / 0, ValueError, "factor f#1 to variable 'y': f.*is not finite"),
+        (lambda x: np.full_like(x, np.nan), ValueError, "is not finite"),
+        (lambda x: math.nan, ValueError, "is not finite"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_functions_that_return_the_wrong_thing(f, error, message):
+    with pytest.raises(error, match=message):
+        function_graph(dma.factor(f, name="f")).sweep()
+
+
+class OwnError(Exception):
+    pass
+
+
+def test_the_own_exception_comes_through_with_its_traceback():
+    def raises(x):
+        raise OwnError("mine")
+
+    g = function_graph(dma.factor(raises))
+    for attempt in (g.sweep, lambda: g.infer(engine="ep"), lambda: dma.check_factor(dma.factor(raises))):
+        with pytest.raises(OwnError, match="mine") as caught:
+            attempt()
+        assert "raises" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    # The graph is as good as before.
+    g.add(dma.Observation(1, 1), "x")
+    assert g.factor_count == 3
+
+
+def test_a_hint_where_a_function_takes_numbers_only():
+    with pytest.raises(TypeError) as caught:
+        function_graph(dma.factor(lambda x: math.exp(x))).sweep()
+    if hasattr(caught.value, "__notes__"):
+        assert "vectorized=False" in caught.value.__notes__[0]
+
+
+def test_a_function_may_keep_and_change_its_arrays():
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        x += 1
+        return x
+
+    g = function_graph(dma.factor(f))
+    assert g.sweep()["y"].mean == pytest.approx(1)
+    gc.collect()
+    assert np.all(np.isfinite(kept[0])) and len(kept[0]) == 33
+
+
+def test_a_graph_cannot_change_while_inference_runs():
+    g = dma.Graph()
+    x, y = g.variables("x", "y")
+    g.add(dma.Prior(0, 1), x)
+
+    def meddles(x):
+        g.variable()
+        return x
+
+    g.add(dma.factor(meddles), y, x)
+    with pytest.raises(RuntimeError, match="cannot change while inference runs"):
+        g.sweep()
+    assert g.variable().name == "v2"
+
+
+def test_a_function_may_run_inference_itself():
+    inner = product_graph()
+    belief = function_graph(dma.factor(lambda x: x + inner.sweep()["x"].mean)).sweep()["y"]
+    assert belief.mean == pytest.approx(inner.sweep()["x"].mean)
+
+
+def test_functions_are_freed():
+    def f(x):
+        return x
+
+    gone = weakref.ref(f)
+    g = function_graph(dma.factor(f))
+    g.sweep()
+    del g, f
+    gc.collect()
+    assert gone() is None
+
+
+def test_other_threads_go_on():
+    g = dma.Graph()
+    w = g.variable("w")
+    g.add(dma.Prior(1, 0.5), w)
+    for i in range(200):
+        x, z = g.variable(), g.variable()
+        g.add(dma.Prior(0.1 * i, 0.2), x)
+        g.add(dma.Product(), z, w, x)
+        g.add(dma.Observation(0.2 * i, 0.3), z)
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.perf_counter()
+    g.infer(sweeps=1000)
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    # Within the call, not at its ends, where Python may switch threads anyway.
+    inside = [t for t in ticks if begin + 0.25 * (end - begin) < t < end - 0.25 * (end - begin)]
+    assert end - begin > 0.05
+    assert len(inside) > 3
+
+
+def test_threads_share_a_graph():
+    g = function_graph(dma.factor(softplus))
+    g.add(dma.Observation(1, 1), "y")
+    expected = dict(g.infer(sweeps=20))
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(dict(g.infer(sweeps=20)))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 4
+
+
+# The check of a factor
+
+
+@pytest.mark.parametrize("factor", BUILT_IN, ids=repr)
+def test_every_built_in_factor_passes(factor):
+    report = dma.check_factor(factor)
+    assert report.passed, str(report)
+    assert [check.name for check in report.checks] == [
+        "dirac",
+        "precision",
+        "moments",
+        "independence",
+        "float",
+    ]
+
+
+@pytest.mark.parametrize("f", [softplus, np.exp, lambda a, b: a * b], ids=["softplus", "exp", "times"])
+def test_good_functions_pass(f):
+    report = dma.check_factor(dma.factor(f, name="f"), random_inputs=500)
+    assert report.passed, str(report)
+    assert str(report).startswith("f: delta(y - f(x_1, ..., x_n))\n  ok    dirac")
+
+
+def test_a_promise_that_is_too_good_is_caught():
+    report = dma.check_factor(dma.factor(np.abs, tolerance=1e-6))
+    assert not report.passed
+    assert [check.name for check in report.checks if not check.passed] == ["moments"]
+    assert "FAIL  moments" in str(report) and "passed=False" in repr(report)
+    assert dma.check_factor(dma.factor(np.abs, tolerance=5e-2)).passed
+
+
+def test_same_seed_same_report():
+    texts = [str(dma.check_factor(dma.factor(softplus), random_inputs=100, seed=seed)) for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_a_function_that_mixes_its_points_is_caught():
+    report = dma.check_factor(dma.factor(lambda x: x - x.mean()), random_inputs=100)
+    assert not report.passed
+
+
+def test_check_factor_refusals():
+    with pytest.raises(TypeError, match="takes a factor such as"):
+        dma.check_factor("prior")
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        dma.check_factor(dma.Product(), random_inputs=0)

@@ -1,0 +1,671 @@
+"""DMARegressor: learning, predicting, what it says about itself, files, errors."""
+
+import copy
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_friedman1
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from dma import DMARegressor
+
+QUICK = dict(max_epochs=10, hidden=5, ensemble=2, tol=0)
+
+
+def quick(**options):
+    return DMARegressor(**{**QUICK, "random_state": 1, **options})
+
+
+# ------------------------------------------------------------------------------------------------- learning
+
+
+def test_learns_and_knows_how_well(wave):
+    model = DMARegressor(random_state=1).fit(*wave)
+    grid = np.linspace(-2.5, 2.5, 50)[:, None]
+    mean, std = model.predict(grid, return_std=True)
+    assert_allclose(mean, np.sin(grid[:, 0]), atol=0.15)
+    assert 0.05 < model.noise_std_ < 0.2
+    far = model.predict([[9.0]], return_std=True)[1]
+    assert far > 5 * std.max()
+    assert set(model.cavity_coverage_) == {0.5, 0.8, 0.9, 0.95}
+    assert model.cavity_coverage_[0.95] > 0.85
+    assert model.certificate_["repaired"] == 0
+    assert model.n_iter_ >= 1 and model.stopped_ in ("tolerance", "patience", "max_epochs")
+    assert len(model.train_nll_curve_) == 4
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(rule="direct"),
+        dict(belief="independent"),
+        dict(belief="independent", single_precision=True),
+        dict(noise=0.1),
+        dict(noise="constant"),
+        dict(noise="input"),
+        dict(hidden=(4, 3)),
+        dict(ledger="none"),
+        dict(ledger="average", belief="independent"),
+        dict(batch_size=7),
+        dict(selection=False, calibration=False),
+        dict(slope=0.3),
+        dict(patience=2),
+        dict(n_jobs=2),
+    ],
+)
+def test_options_reach_the_fit(wave, options):
+    X, y = wave
+    model = quick(**options).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    if "n_jobs" not in options:  # which must not change anything
+        assert not np.array_equal(model.predict(X), quick().fit(X, y).predict(X)) or options in (
+            dict(ledger="none"),
+            dict(noise="input"),
+            dict(batch_size=7),
+            dict(patience=2),
+        )
+    if "noise" in options and options["noise"] == 0.1:
+        assert_allclose(model.noise_std_, 0.1)
+
+
+def test_same_bits_for_the_same_seed_whatever_the_threads(wave):
+    X, y = wave
+    one = quick(n_jobs=1).fit(X, y).predict(X, return_std=True)
+    two = quick(n_jobs=2).fit(X, y).predict(X, return_std=True)
+    assert_array_equal(one, two)
+    assert not np.array_equal(one[0], quick(random_state=2).fit(X, y).predict(X))
+
+
+def test_random_state_none_is_another_every_time(wave):
+    X, y = wave
+    assert not np.array_equal(
+        quick(random_state=None).fit(X, y).predict(X), quick(random_state=None).fit(X, y).predict(X)
+    )
+    state = np.random.RandomState(3)
+    again = np.random.RandomState(3)
+    assert_array_equal(
+        quick(random_state=state).fit(X, y).predict(X), quick(random_state=again).fit(X, y).predict(X)
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, object])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_any_array_is_the_same_table(wave, dtype, order):
+    X, y = wave
+    X = np.round(np.hstack([X, X**2]), 1) * 10
+    expected = quick().fit(X, y).predict(X)
+    other = np.asarray(X, dtype=dtype, order=order)
+    if dtype is np.float32:
+        X = other.astype(float)
+        expected = quick().fit(X, y).predict(X)
+    assert_array_equal(quick().fit(other, y).predict(other), expected)
+    assert_array_equal(quick().fit(other[::1].tolist(), list(y)).predict(X), expected)
+    strided = np.repeat(other, 2, axis=1)[:, ::2]
+    assert_array_equal(quick().fit(strided, y).predict(strided), expected)
+    backwards = other[::-1]
+    assert_array_equal(quick().fit(other, y).predict(backwards), expected[::-1])
+
+
+def test_several_outputs(wave):
+    X, y = wave
+    both = np.column_stack([y, -2 * y])
+    model = quick().fit(X, both)
+    mean, std, epistemic, noise = model.predict(X[:7], return_std=True, return_cov_parts=True)
+    assert mean.shape == std.shape == epistemic.shape == noise.shape == (7, 2)
+    assert_allclose(std**2, epistemic + noise)
+    assert model.noise_std_.shape == (2,)
+    assert len(model.evaluate(X, both)) == 2
+    assert model.sample_y(X[:7], 5).shape == (7, 2, 5)
+    assert model.coefs_mean_[0].shape == (4, 1, 5)  # a network per draw and output
+    assert quick().fit(X, y[:, None]).predict(X).shape == (120, 1)
+    shared = quick(belief="independent").fit(X, both)
+    assert shared.coefs_mean_[-1].shape == (2, 5, 2)
+
+
+def test_weights(wave):
+    X, y = wave
+    for belief in ("joint", "independent"):
+        model = quick(belief=belief, hidden=(5, 3)).fit(X, y)
+        assert [mean.shape for mean in model.coefs_mean_] == [(2, 1, 5), (2, 5, 3), (2, 3, 1)]
+        assert [std.shape for std in model.coefs_std_] == [(2, 1, 5), (2, 5, 3), (2, 3, 1)]
+        assert [mean.shape for mean in model.intercepts_mean_] == [(2, 5), (2, 3), (2, 1)]
+        assert all((std > 0).all() for std in model.coefs_std_ + model.intercepts_std_)
+
+
+def test_weights_are_the_networks(wave):
+    """With one member of independent weights and next to no doubt, the mean is the network at the means."""
+    X, y = wave
+    model = quick(belief="independent", ensemble=1, noise=1e-3, max_epochs=40).fit(X, y)
+    scaled = (X - X.mean()) / X.std()
+    sums = scaled @ model.coefs_mean_[0][0] + model.intercepts_mean_[0][0]
+    units = np.where(sums > 0, sums, 0.1 * sums)
+    value = units @ model.coefs_mean_[1][0] + model.intercepts_mean_[1][0]
+    assert np.corrcoef(value[:, 0] * y.std() + y.mean(), model.predict(X))[0, 1] > 0.999
+
+
+# ---------------------------------------------------------------------------------------------- predicting
+
+
+def test_parts_make_the_whole(wave):
+    X, y = wave
+    model = quick().fit(X, y)
+    mean = model.predict(X)
+    again, std = model.predict(X, return_std=True)
+    third, epistemic, noise = model.predict(X, return_cov_parts=True)
+    assert_array_equal(mean, again)
+    assert_array_equal(mean, third)
+    assert_allclose(std**2, epistemic + noise)
+    assert (epistemic > 0).all() and (noise > 0).all()
+
+
+def test_intervals_hold_what_they_say():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(2000, 1))
+    y = X[:, 0] + random.normal(size=2000)
+    model = quick().fit(X[:500], y[:500])
+    for level in (0.5, 0.8, 0.95):
+        lower, upper = model.predict_interval(X[500:], level)
+        inside = np.mean((lower <= y[500:]) & (y[500:] <= upper))
+        assert abs(inside - level) < 0.05
+        # The interval has that probability under the prediction's own distribution.
+        assert_allclose(model.pit(X, model.predict_interval(X, level)[1]), (1 + level) / 2, atol=1e-9)
+    scores = model.evaluate(X[500:], y[500:])
+    assert_allclose(scores["nll"], -model.log_prob(X[500:], y[500:]).mean())
+    assert_allclose(scores["rmse"], np.sqrt(np.mean((model.predict(X[500:]) - y[500:]) ** 2)))
+    counts = np.histogram(model.pit(X[500:], y[500:]), bins=20, range=(0, 1))[0]
+    assert_array_equal(scores["pit"], counts)
+    lower, upper = model.predict_interval(X[500:], 0.9)
+    assert_allclose(scores["coverage"][0.9], np.mean((lower <= y[500:]) & (y[500:] <= upper)))
+
+
+def test_samples_have_the_predicted_moments(wave):
+    X, y = wave
+    model = quick().fit(X, y)
+    mean, std, epistemic, _ = model.predict(X[:3], return_std=True, return_cov_parts=True)
+    draws = model.sample_y(X[:3], 20000, random_state=0)
+    assert draws.shape == (3, 20000)
+    assert_allclose(draws.mean(axis=1), mean, atol=0.05 * std.max())
+    assert_allclose(draws.std(axis=1), std, rtol=0.03)
+    functions = model.sample_y(X[[0, 0]], 500, random_state=0, noise=False)
+    assert_array_equal(functions[0], functions[1])  # one function has one value at one place
+    assert_allclose(functions[0].std(), np.sqrt(epistemic[0]), rtol=0.2)
+    assert_array_equal(draws, model.sample_y(X[:3], 20000, random_state=0))
+    assert not np.array_equal(draws, model.sample_y(X[:3], 20000, random_state=1))
+
+
+def test_predict_of_many_rows_copies_no_input(wave):
+    X, y = wave
+    model = quick(belief="independent", ensemble=1, single_precision=True).fit(np.repeat(X, 8, axis=1), y)
+    for dtype in (np.float32, np.float64):
+        many = np.full((1_000_000, 8), 0.5, dtype=dtype)
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        mean = model.predict(many)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert mean.shape == (1_000_000,)
+        # Four arrays of results, 32 MB; the input has 32 or 64 MB.
+        assert peak - before < 36e6, f"{(peak - before) / 1e6:.0f} MB"
+
+
+def test_predict_of_no_rows_is_refused(wave):
+    X, y = wave
+    with pytest.raises(ValueError, match="0 sample"):
+        quick().fit(X, y).predict(np.empty((0, 1)))
+
+
+# ------------------------------------------------------------------------------------------------- frames
+
+
+def cars(rows=150):
+    random = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "weight": random.uniform(1, 2, rows),
+            "maker": random.choice(["ford", "fiat", "honda"], rows),
+            "cylinders": pd.Categorical(random.choice([4, 6, 8], rows)),
+            "automatic": random.choice([True, False], rows),
+            "built": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 1000, rows), unit="D"),
+            "doors": random.choice([2.0, 4.0, np.nan], rows),
+            "nothing": 7,
+        }
+    )
+    y = 10 * frame["weight"] + 3.0 * (frame["maker"] == "ford") + 2.0 * frame["automatic"]
+    return frame, (y + 0.1 * random.normal(size=rows)).rename("consumption")
+
+
+def test_frames_of_any_columns():
+    X, y = cars()
+    model = DMARegressor(random_state=1).fit(X[:100], y[:100])
+    assert list(model.feature_names_in_) == list(X.columns)
+    assert model.n_features_in_ == 7
+    assert list(model.dropped_features_) == ["nothing"]
+    names = model.input_names_
+    assert "maker = ford" in names and "cylinders = 4" in names and "doors is empty" in names
+    assert "automatic" in names and "built" in names
+    assert model.score(X[100:], y[100:]) > 0.95
+    swapped = X[X.columns[::-1]]
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(swapped)
+    with pytest.raises(ValueError, match="Feature names"):
+        model.predict(X.rename(columns={"weight": "mass"}))
+    with pytest.warns(UserWarning, match="feature names"):
+        quick().fit(X[["weight"]], y).predict(X[["weight"]].to_numpy())
+
+
+def test_frames_of_the_nullable_types():
+    X, y = cars()
+    plain = X[["weight", "doors"]]
+    nullable = plain.astype({"weight": "Float64", "doors": "Int64"})
+    assert_array_equal(quick().fit(plain, y).predict(plain), quick().fit(nullable, y).predict(nullable))
+    boxed = plain.astype(object)
+    assert_array_equal(quick().fit(plain, y).predict(plain), quick().fit(boxed, y).predict(boxed))
+    words = X[["maker", "weight"]]
+    strings = words.astype({"maker": "string"})
+    assert_array_equal(quick().fit(words, y).predict(words), quick().fit(strings, y).predict(strings))
+
+
+def test_a_frame_is_the_matrix_it_holds(wave):
+    X, y = wave
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 0] ** 2})
+    assert_array_equal(
+        quick().fit(frame, y).predict(frame), quick().fit(frame.to_numpy(), y).predict(frame.to_numpy())
+    )
+    unnamed = pd.DataFrame(frame.to_numpy())
+    model = quick().fit(unnamed, y)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_categorical_features(wave):
+    random = np.random.default_rng(3)
+    code = random.integers(0, 3, size=200)
+    X = np.column_stack([code, random.normal(size=200)])
+    y = np.array([0.0, 5.0, 1.0])[code]
+    for categories in ([0], np.array([0]), ["x0"]):
+        model = quick(categorical_features=categories).fit(X, y)
+        assert model.input_names_[:3] != ["x0"] and any("x0 = 1" in name for name in model.input_names_)
+    with pytest.raises(ValueError, match="no column 'z'"):
+        quick(categorical_features=["z"]).fit(X, y)
+    with pytest.raises(ValueError, match="no column 2"):
+        quick(categorical_features=[2]).fit(X, y)
+
+
+def test_a_column_that_is_left_out_is_told():
+    X, y = cars()
+    X["name"] = [f"car number {k}" for k in range(len(X))]
+    with pytest.warns(UserWarning, match="'name' was left out"):
+        model = quick().fit(X, y)
+    assert "name" in model.dropped_features_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick().fit(X.drop(columns="name"), y)  # a constant one is not worth a warning
+
+
+def test_a_value_that_does_not_fit_its_column_is_named():
+    X, y = cars()
+    model = quick().fit(X, y)
+    wrong = X.copy()
+    wrong["built"] = ["yesterday"] * len(X)
+    with pytest.raises(ValueError, match=r"X, row 0, column 'built': 'yesterday'"):
+        model.predict(wrong)
+    wrong = X.copy()
+    wrong.loc[4, "weight"] = np.inf
+    with pytest.raises(ValueError, match=r"X, row 4, column 'weight': 'inf' is not finite"):
+        model.predict(wrong)
+    with pytest.raises(ValueError, match="timedelta64"):
+        quick().fit(X.assign(age=pd.to_timedelta(range(len(X)), unit="D")), y)
+
+
+# ------------------------------------------------------------------------------------------------- changing
+
+
+def test_partial_fit_starts_and_goes_on(wave):
+    X, y = wave
+    model = quick()
+    model.partial_fit(X[:60], y[:60])
+    assert not hasattr(model, "change_")
+    before = model.evaluate(X[60:], y[60:])["nll"]
+    assert model.partial_fit(X[60:], y[60:]) is model
+    assert model.change_["rows_added"] == 60
+    assert_allclose(model.change_["new_rows_nll"], before)
+    assert model.report_["rows"] == 120
+    swept = quick().partial_fit(X[:60], y[:60])
+    swept.partial_fit(X[60:], y[60:], data=(X[:60], y[:60]), compare=True)
+    assert swept.change_["compared"]["mean_shift"] < 0.5
+    swept.fit(X, y)
+    assert not hasattr(swept, "change_")
+
+
+def test_rows_that_come_later_help():
+    """Also without the old ones: what these said holds where it was said, and predictions stay there."""
+    X, y = make_friedman1(1250, noise=1.0, random_state=0)
+    model = DMARegressor(random_state=1).fit(X[:100], y[:100])
+    before = model.evaluate(X[250:], y[250:])
+    for first in range(100, 250, 30):
+        model.partial_fit(X[first : first + 30], y[first : first + 30])
+    after = model.evaluate(X[250:], y[250:])
+    assert after["rmse"] < before["rmse"] and after["nll"] < before["nll"]
+    model.forget(X[100:250], y[100:250])
+    assert_allclose(model.evaluate(X[250:], y[250:])["rmse"], before["rmse"], rtol=1e-6)
+
+
+def test_forget_undoes(wave):
+    X, y = wave
+    model = quick(batch_size=1).fit(X[:100], y[:100])
+    before = model.predict(X, return_std=True)
+    model.partial_fit(X[100:], y[100:])
+    assert not np.array_equal(model.predict(X), before[0])
+    model.forget(X[100:], y[100:])
+    assert model.change_["rows_removed"] == 20
+    assert_allclose(model.predict(X, return_std=True), before, rtol=1e-6)
+    count = len(model.batch_rows_)
+    model.forget(0)
+    assert len(model.batch_rows_) == count - 1
+    kept = [n for n in range(100) if n != 5]
+    swept = quick(batch_size=1).fit(X[:100], y[:100])
+    swept.forget(X[[5]], y[[5]], data=(X[:100], y[:100]))
+    assert swept.change_["rows_removed"] == 1
+    assert swept.report_["rows"] == len(kept)
+
+
+def test_forget_refuses_what_it_cannot_do(wave):
+    X, y = wave
+    model = quick().fit(X, y)
+    with pytest.raises(ValueError, match="the table, row 0: this row is not among"):
+        model.forget([[77.0]], [1.0])
+    with pytest.raises(ValueError, match="no batch 5000"):
+        model.forget(5000)
+    with pytest.raises(ValueError, match="no batch -1"):
+        model.forget(-1)
+    with pytest.raises(ValueError, match="rows as X and y"):
+        model.forget(X)
+    with pytest.raises(ValueError, match="ledger"):
+        quick(ledger="none").fit(X, y).forget(0)
+    with pytest.raises(ValueError, match="fitted to 1"):
+        model.partial_fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="not in it"):
+        model.partial_fit(X, y, data=(X[:3], y[:3]))
+    assert model.report_["rows"] == 120  # and nothing has changed
+
+
+def test_an_old_model_may_predict_while_a_new_one_is_made(wave):
+    """partial_fit makes a model of its own and takes its place at the end."""
+    X, y = wave
+    model = quick().fit(X, y)
+    old = model._model
+    model.partial_fit(X, y)
+    assert model._model is not old
+
+
+# ---------------------------------------------------------------------------------------------------- files
+
+
+def same_everywhere(one, other, X):
+    assert_array_equal(one.predict(X, return_std=True), other.predict(X, return_std=True))
+    assert one.cavity_nll_ == other.cavity_nll_
+    assert one.certificate_ == other.certificate_
+
+
+def test_pickle_copy_and_joblib(wave, tmp_path):
+    X, y = wave
+    for options in (dict(), dict(belief="independent", single_precision=True)):
+        model = quick(**options).fit(X, y)
+        same_everywhere(model, pickle.loads(pickle.dumps(model)), X)
+        same_everywhere(model, copy.deepcopy(model), X)
+        same_everywhere(model, copy.copy(model), X)
+        joblib.dump(model, tmp_path / "model.joblib")
+        loaded = joblib.load(tmp_path / "model.joblib")
+        same_everywhere(model, loaded, X)
+        loaded.partial_fit(X[:5], y[:5])
+        model.partial_fit(X[:5], y[:5])
+        same_everywhere(model, loaded, X)
+    unfitted = pickle.loads(pickle.dumps(quick()))
+    assert unfitted.get_params() == quick().get_params()
+
+
+def test_joblib_runs_fits_side_by_side(wave):
+    X, y = wave
+    models = joblib.Parallel(n_jobs=2)(joblib.delayed(quick(random_state=s).fit)(X, y) for s in (1, 2))
+    same_everywhere(models[0], quick(random_state=1).fit(X, y), X)
+
+
+def test_save_and_load(wave, tmp_path):
+    X, y = wave
+    path = tmp_path / "model.safetensors"
+    model = quick(hidden=(4,), noise="constant", patience=2).fit(X, y)
+    model.save(path)
+    loaded = DMARegressor.load(path)
+    same_everywhere(model, loaded, X)
+    expected = {**model.get_params(), "belief": "joint"}
+    assert loaded.get_params() == {**expected, "n_jobs": None, "verbose": 0}
+    assert_array_equal(loaded.fit(X, y).predict(X), model.predict(X))  # the options are all there
+    model.save(path, slim=True)
+    with pytest.raises(ValueError):
+        DMARegressor.load(path).forget(0)
+
+
+def test_save_and_load_of_a_frame(tmp_path):
+    X, y = cars()
+    model = quick().fit(X, y)
+    model.save(tmp_path / "cars.safetensors")
+    loaded = DMARegressor.load(tmp_path / "cars.safetensors")
+    assert list(loaded.feature_names_in_) == list(X.columns)  # the dropped one too
+    same_everywhere(model, loaded, X)
+    loaded.partial_fit(X[:3], y[:3])
+
+
+def test_files_that_are_no_models(wave, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        DMARegressor.load(tmp_path / "nothing")
+    with pytest.raises(IsADirectoryError):
+        DMARegressor.load(tmp_path)
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(ValueError, match="text: is not a dma model"):
+        DMARegressor.load(tmp_path / "text")
+    with pytest.raises(OSError, match="folder"):
+        quick().fit(*wave).save(tmp_path / "folder" / "model")
+    model = quick().fit(*wave)._model
+    state = bytearray(model.__getstate__())
+    state[len(state) // 2] ^= 1
+    with pytest.raises(ValueError, match="damaged"):
+        type(model).__new__(type(model)).__setstate__(bytes(state))
+
+
+# ------------------------------------------------------------------------------------- errors and warnings
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        (dict(hidden=0), "units"),
+        (dict(hidden="many"), "hidden must be"),
+        (dict(hidden=()), "no layer"),
+        (dict(hidden=[2.5]), "units"),
+        (dict(rule="quadratic"), "rule must be one of 'linear', 'direct', not 'quadratic'"),
+        (dict(rule=None), "rule must be a string"),
+        (dict(noise=-1), "noise must be a number above 0"),
+        (dict(noise="loud"), "noise must be"),
+        (dict(noise="input", belief="independent"), "needs belief"),
+        (dict(ensemble=0), "ensemble must be"),
+        (dict(max_epochs=0), "max_epochs must be"),
+        (dict(max_epochs=True), "max_epochs must be"),
+        (dict(tol=-1), "tol must be"),
+        (dict(tol=np.nan), "tol must be"),
+        (dict(patience=-1), "patience must be"),
+        (dict(batch_size=0), "batch_size must be"),
+        (dict(ledger="half"), "ledger must be one of"),
+        (dict(belief="firm"), "belief must be one of"),
+        (dict(random_state=-1), "random_state"),
+        (dict(rule="direct", belief="joint"), "belief independent"),
+    ],
+)
+def test_options_that_cannot_be(wave, options, text):
+    with pytest.raises(ValueError, match=text):
+        DMARegressor(**options).fit(*wave)
+
+
+def test_data_that_cannot_be_learnt(wave):
+    X, y = wave
+    with pytest.raises(ValueError, match="nothing to learn"):
+        quick().fit(X, np.ones(120))
+    with pytest.raises(ValueError, match="no feature is left"):
+        quick().fit(np.ones((120, 1)), y)
+    with pytest.raises(ValueError, match="NaN"):
+        quick().fit(X, np.where(y > 0, y, np.nan))
+    with pytest.raises(ValueError, match="infinity"):
+        quick().fit(np.where(X > 0, X, np.inf), y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        quick().fit(X, y[:50])
+    with pytest.raises(ValueError, match="requires y"):
+        quick().fit(X, None)
+    with pytest.raises(ValueError, match="dim 3"):
+        quick().fit(X, np.zeros((120, 1, 1)))
+    with pytest.raises(ValueError):
+        quick().fit(X, ["red"] * 120)
+    model = quick().fit(X, y)
+    with pytest.raises(ValueError, match="expecting 1 features"):
+        model.predict(np.hstack([X, X]))
+    with pytest.raises(ValueError, match="shape"):
+        model.evaluate(X, y[:5])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        model.predict_interval(X, 95)
+
+
+def test_empty_cells_are_values():
+    random = np.random.default_rng(4)
+    X = random.normal(size=(300, 2))
+    y = X[:, 0] + 0.1 * random.normal(size=300)
+    X[::3, 0] = np.nan
+    model = DMARegressor(random_state=1).fit(X, y)
+    std = model.predict(X, return_std=True)[1]
+    assert std[::3].mean() > 2 * std[1::3].mean()  # where the cell is empty, less is known
+
+
+def test_not_fitted(wave, tmp_path):
+    X, y = wave
+    for call in (
+        lambda model: model.predict(X),
+        lambda model: model.predict_interval(X),
+        lambda model: model.sample_y(X),
+        lambda model: model.evaluate(X, y),
+        lambda model: model.forget(0),
+        lambda model: model.save(tmp_path / "m"),
+        lambda model: model.coefs_mean_,
+        lambda model: model.batch_rows_,
+    ):
+        with pytest.raises(NotFittedError):
+            call(DMARegressor())
+    assert not hasattr(DMARegressor(), "coefs_mean_")
+
+
+def test_a_fit_that_was_cut_short_is_told(wave):
+    with pytest.warns(ConvergenceWarning, match="raise max_epochs"):
+        DMARegressor(max_epochs=2, random_state=1).fit(*wave)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DMARegressor(random_state=1).fit(*wave)
+
+
+def test_verbose(wave, capsys):
+    quick().fit(*wave)
+    assert capsys.readouterr() == ("", "")
+    quick(verbose=1).fit(*wave)
+    assert "120 rows" in capsys.readouterr().out
+    quick(verbose=2, max_epochs=300, hidden=20, noise="constant").fit(*wave)
+    assert "epoch" in capsys.readouterr().out
+
+
+# ----------------------------------------------------------------------------- the lock, and Ctrl-C
+
+
+LONG = dict(belief="independent", hidden=(200, 200), max_epochs=100_000, tol=0, ensemble=1, random_state=1)
+
+
+def test_the_interpreter_lock_is_released(wave):
+    """Another thread of Python goes on while this one fits."""
+    ticks = 0
+    done = threading.Event()
+
+    def tick():
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    DMARegressor(random_state=1).fit(*wave)
+    at_fit = ticks
+    DMARegressor(random_state=1).fit(*wave).predict(np.repeat(wave[0], 500, axis=0))
+    done.set()
+    thread.join()
+    assert at_fit > 20
+
+
+def test_ctrl_c_ends_a_fit_and_leaves_a_model(wave):
+    X, y = wave
+    model = DMARegressor(**LONG)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert time.monotonic() - start < 10
+    assert model.stopped_ == "interrupted"
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_ctrl_c_ends_a_predict(wave):
+    X, y = wave
+    model = quick(belief="independent", hidden=(20, 20), max_epochs=1).fit(X, y)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        model.predict(np.zeros((10_000_000, 1), dtype=np.float32))
+    assert time.monotonic() - start < 20
+
+
+def test_an_exception_of_a_handler_ends_a_fit(wave):
+    class Enough(Exception):
+        pass
+
+    def enough(*_):
+        raise Enough
+
+    old = signal.signal(signal.SIGALRM, enough)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(Enough):
+            DMARegressor(**LONG).fit(*wave)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_ctrl_c_in_a_script():
+    """As a user sees it: the shell's exit status, and KeyboardInterrupt's traceback."""
+    script = (
+        "import numpy as np, dma\n"
+        "X = np.linspace(0, 1, 200)[:, None]\n"
+        "print('ready', flush=True)\n"
+        f"dma.DMARegressor(**{LONG!r}).fit(X, X[:, 0] ** 2)\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=20)
+    assert "KeyboardInterrupt" in errors
+    assert child.returncode == -signal.SIGINT
