@@ -1,0 +1,374 @@
+"""dma.plot: what is drawn is what the model says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from statistics import NormalDist
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from scipy.stats import binom
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+
+import dma
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-2, 2, size=(80, 3))
+y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=80)
+Y = np.column_stack([y, 10 * X[:, 1] + rng.normal(size=80)])
+DRAWINGS = (dma.plot.band, dma.plot.calibration, dma.plot.pit, dma.plot.hinton, dma.plot.learning_curve)
+
+
+@pytest.fixture(scope="module")
+def model() -> dma.DMARegressor:
+    return dma.DMARegressor(random_state=1, noise=0.1).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def two_outputs() -> dma.DMARegressor:
+    return dma.DMARegressor(random_state=1, ensemble=2).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "size": X[:, 0],
+            "town": np.where(X[:, 1] > 0.5, "Ulm", "Jena"),
+            "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(80), unit="D"),
+            "floors": rng.integers(1, 5, size=80),
+            "garden": X[:, 2] > 0,
+            "age": np.where(rng.random(80) < 0.2, np.nan, X[:, 2]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def of_frame(frame) -> dma.DMARegressor:
+    return dma.DMARegressor(random_state=1, ensemble=2).fit(frame, pd.Series(y, name="price"))
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+def draw(function, model, **options):
+    """Any of the functions, with rows where it takes them."""
+    return function(model, *([X] if function is dma.plot.band else []), **options)
+
+
+def labelled(artists, label):
+    return next(artist for artist in artists if str(artist.get_label()).startswith(label))
+
+
+def ends(polygon, at):
+    """Lowest and highest ordinate of what fill_between drew at these places."""
+    vertices = polygon.get_paths()[0].vertices
+    return np.array(
+        [
+            [v[np.isclose(vertices[:, 0], x)].min(), v[np.isclose(vertices[:, 0], x)].max()]
+            for x in at
+            for v in [vertices[:, 1]]
+        ]
+    ).T
+
+
+# ------------------------------------------------------------------------------------------------ all of them
+
+
+@pytest.mark.parametrize("function", DRAWINGS)
+def test_draws_on_the_axes_given_and_touches_no_other(model, function):
+    figure, axes = plt.subplots(1, 2)
+    figures, current, settings = plt.get_fignums(), plt.gca(), dict(matplotlib.rcParams)
+    assert draw(function, model, ax=axes[0]) is axes[0]
+    assert plt.get_fignums() == figures and plt.gca() is current
+    assert dict(matplotlib.rcParams) == settings
+    assert axes[0].has_data() and not axes[1].has_data()
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("function", DRAWINGS)
+def test_makes_a_figure_without_axes(model, function):
+    before = len(plt.get_fignums())
+    assert isinstance(draw(function, model), plt.Axes)
+    assert len(plt.get_fignums()) == before + 1
+
+
+@pytest.mark.parametrize("function", DRAWINGS)
+def test_not_fitted(function):
+    with pytest.raises(NotFittedError):
+        draw(function, dma.DMARegressor())
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("function", DRAWINGS)
+def test_other_regressors_are_refused(function):
+    with pytest.raises(TypeError, match="not a LinearRegression"):
+        draw(function, LinearRegression().fit(X, y))
+
+
+@pytest.mark.parametrize("function", DRAWINGS)
+@pytest.mark.parametrize("size", [(3, 2.5), (8, 6)])
+def test_texts_do_not_overlap(model, of_frame, frame, function, size):
+    with plt.rc_context({"figure.figsize": size}):
+        require_readable(draw(function, model))
+        if function is dma.plot.band:
+            require_readable(dma.plot.band(of_frame, frame, feature="sold"))
+        else:
+            require_readable(function(of_frame))
+
+
+def require_readable(ax):
+    ax.figure.canvas.draw()
+    texts = [ax.xaxis.label, ax.yaxis.label]
+    for axis in (ax.xaxis, ax.yaxis):
+        low, high = sorted(axis.get_view_interval())  # ticks beyond are not drawn
+        labels = zip(axis.get_ticklocs(), axis.get_ticklabels())
+        texts += [label for place, label in labels if low <= place <= high]
+    boxes = [text.get_window_extent() for text in texts if text.get_text()]
+    boxes.append(ax.get_legend().get_window_extent())
+    assert not [(a, b) for k, a in enumerate(boxes) for b in boxes[:k] if a.shrunk(0.97, 0.97).overlaps(b)]
+    canvas = ax.figure.bbox.padded(2)
+    assert all(canvas.contains(box.x0, box.y0) and canvas.contains(box.x1, box.y1) for box in boxes)
+
+
+def test_import_of_dma_leaves_matplotlib_alone():
+    code = (
+        "import sys, dma; assert 'matplotlib' not in sys.modules; dma.plot.band; "
+        "assert 'matplotlib' in sys.modules; assert not hasattr(dma, 'nonsense')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ------------------------------------------------------------------------------------------------------- band
+
+
+def test_band_is_what_the_model_predicts(model):
+    ax = dma.plot.band(model, X, y, feature=1, level=0.8, points=50)
+    along, mean = labelled(ax.lines, "mean").get_data()
+    table = np.tile(np.median(X, axis=0), (50, 1))
+    table[:, 1] = along
+    expected, epistemic, _ = model.predict(table, return_cov_parts=True)
+    np.testing.assert_array_equal(mean, expected)
+    np.testing.assert_allclose(
+        ends(labelled(ax.collections, "80 %"), along), model.predict_interval(table, 0.8), rtol=1e-12
+    )
+    width = NormalDist().inv_cdf(0.9) * np.sqrt(epistemic)
+    np.testing.assert_allclose(
+        ends(labelled(ax.collections, "epistemic"), along), [mean - width, mean + width], rtol=1e-12
+    )
+    np.testing.assert_array_equal(labelled(ax.lines, "rows").get_xydata(), np.column_stack([X[:, 1], y]))
+    span = np.ptp(X[:, 1])
+    np.testing.assert_allclose(along[[0, -1]], [X[:, 1].min() - span / 4, X[:, 1].max() + span / 4])
+    assert ax.get_xlabel() == "x1\n(other features at their median)" and ax.get_ylabel() == "y"
+
+
+def test_band_holds_the_epistemic_part_inside_the_interval(model):
+    for level in (0.05, 0.5, 0.99):
+        ax = dma.plot.band(model, X, level=level)
+        along = ax.lines[0].get_xdata()
+        outer = ends(labelled(ax.collections, f"{100 * level:g} %"), along)
+        inner = ends(labelled(ax.collections, "epistemic"), along)
+        assert (outer[0] <= inner[0]).all() and (inner[1] <= outer[1]).all()
+
+
+def test_band_of_one_feature_has_a_plain_label():
+    ax = dma.plot.band(dma.DMARegressor(random_state=1).fit(X[:, :1], y), X[:, :1])
+    assert ax.get_xlabel() == "x0"
+    np.testing.assert_array_equal(labelled(ax.lines, "rows").get_xdata(), X[:, 0])  # marks at the lower edge
+
+
+def test_band_of_the_second_output(two_outputs):
+    ax = dma.plot.band(two_outputs, X, Y, feature=0, output=1)
+    along, mean = labelled(ax.lines, "mean").get_data()
+    table = np.tile(np.median(X, axis=0), (200, 1))
+    table[:, 0] = along
+    np.testing.assert_array_equal(mean, two_outputs.predict(table)[:, 1])
+    np.testing.assert_array_equal(labelled(ax.lines, "rows").get_ydata(), Y[:, 1])
+    assert ax.get_ylabel() == "y1"
+
+
+@pytest.mark.parametrize("feature", ["size", "sold", "floors", "age", 0, 5])
+def test_band_of_a_frame(of_frame, frame, feature):
+    ax = dma.plot.band(of_frame, frame, y, feature=feature)
+    name = feature if isinstance(feature, str) else frame.columns[feature]
+    assert ax.get_xlabel().startswith(name) and ax.get_ylabel() == "price"
+    ax.figure.canvas.draw()
+    line = labelled(ax.lines, "mean")
+    along = line.get_xdata(orig=True)
+    table = pd.DataFrame(
+        {
+            "size": np.median(frame["size"]),
+            "town": frame["town"].mode()[0],
+            "sold": frame["sold"].median(),
+            "floors": frame["floors"].median(),
+            "garden": frame["garden"].mode()[0],
+            "age": frame["age"].median(),
+        },
+        index=range(len(along)),
+    )
+    table[name] = along
+    np.testing.assert_array_equal(line.get_ydata(), of_frame.predict(table))
+
+
+@pytest.mark.parametrize("feature", ["town", "garden"])
+def test_band_refuses_what_has_no_range(of_frame, frame, feature):
+    with pytest.raises(ValueError, match=f"'{feature}' is not of numbers or dates"):
+        dma.plot.band(of_frame, frame, feature=feature)
+
+
+def test_band_refuses_numbers_that_are_names():
+    codes = np.column_stack([X[:, 0], rng.integers(1, 4, size=80)])
+    model = dma.DMARegressor(random_state=1, categorical_features=[1]).fit(codes, y)
+    with pytest.raises(ValueError, match="'x1' is not of numbers"):
+        dma.plot.band(model, codes, feature=1)
+    ax = dma.plot.band(model, codes)
+    values, counts = np.unique(codes[:, 1], return_counts=True)
+    along, mean = labelled(ax.lines, "mean").get_data()
+    most_frequent = np.full_like(along, values[np.argmax(counts)])
+    np.testing.assert_array_equal(mean, model.predict(np.column_stack([along, most_frequent])))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"feature": 3}, "X has no feature 3; it has 3"),
+        ({"feature": -1}, "X has no feature -1"),
+        ({"feature": "size"}, "X has no feature 'size'"),
+        ({"output": 1}, "there is no output 1: the model has 1"),
+        ({"level": 1.0}, "level must lie between 0 and 1"),
+        ({"points": 1}, "points must be at least 2"),
+        ({"y": y[:5]}, "y has the shape"),
+    ],
+)
+def test_band_says_what_is_wrong(model, options, message):
+    with pytest.raises(ValueError, match=message):
+        dma.plot.band(model, X, **options)
+    assert plt.get_fignums() == []
+
+
+# ---------------------------------------------------------------------------------------- calibration and PIT
+
+
+@pytest.mark.parametrize("rows", [None, (X[:40], Y[:40])])
+@pytest.mark.parametrize("output", [0, 1])
+def test_calibration_is_the_coverage_curve(two_outputs, rows, output):
+    ax = dma.plot.calibration(two_outputs, *(rows or ()), output=output)
+    scores = (two_outputs.report_["cavity"] if rows is None else two_outputs.evaluate(*rows))[output]
+    label = "40 rows" if rows else "cavity of 80 rows"
+    points = labelled(ax.lines, label).get_xydata()
+    np.testing.assert_array_equal(points, list(scores["coverage_curve"].items()))
+    assert len(points) == 19
+    np.testing.assert_array_equal(labelled(ax.lines, "honest").get_xydata(), [[0, 0], [1, 1]])
+    low, high = ends(labelled(ax.collections, "chance"), points[:, 0])
+    n = scores["rows"]
+    np.testing.assert_allclose(low, binom.ppf(0.025, n, points[:, 0]) / n)
+    np.testing.assert_allclose(high, binom.ppf(0.975, n, points[:, 0]) / n)
+
+
+@pytest.mark.parametrize("rows", [None, (X[:40], Y[:40])])
+def test_pit_is_the_histogram(two_outputs, rows):
+    ax = dma.plot.pit(two_outputs, *(rows or ()), output=1)
+    scores = (two_outputs.report_["cavity"] if rows is None else two_outputs.evaluate(*rows))[1]
+    bars = ax.containers[0]
+    assert [bar.get_height() for bar in bars] == scores["pit"]
+    np.testing.assert_allclose([bar.get_x() for bar in bars], np.arange(20) / 20)
+    n = scores["rows"]
+    band = labelled(ax.patches, "chance").get_extents().transformed(ax.transData.inverted())
+    np.testing.assert_allclose([band.y0, band.y1], binom.ppf([0.025, 0.975], n, 1 / 20), atol=1e-9)
+    assert labelled(ax.lines, "flat").get_ydata()[0] == n / 20
+
+
+@pytest.mark.parametrize("function", [dma.plot.calibration, dma.plot.pit])
+def test_scores_say_what_is_wrong(model, function):
+    with pytest.raises(ValueError, match="give both X and y"):
+        function(model, X)
+    with pytest.raises(ValueError, match="there is no output 2: the model has 1, counted from 0"):
+        function(model, output=2)
+
+
+# ----------------------------------------------------------------------------------------------------- hinton
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+@pytest.mark.parametrize("member", [0, 3])
+def test_hinton_draws_the_weights(model, layer, member):
+    ax = dma.plot.hinton(model, layer, member)
+    mean = np.vstack([model.coefs_mean_[layer][member], model.intercepts_mean_[layer][member]])
+    std = np.vstack([model.coefs_std_[layer][member], model.intercepts_std_[layer][member]])
+    squares = ax.collections[0]
+    vertices = np.array([path.vertices[:4] for path in squares.get_paths()])
+    areas = np.prod(np.ptp(vertices, axis=1), axis=1).reshape(mean.shape)
+    np.testing.assert_allclose(areas / areas.max(), np.abs(mean) / np.abs(mean).max(), atol=1e-12)
+    centres = vertices.mean(axis=1).reshape(*mean.shape, 2)
+    rows, columns = np.indices(mean.shape)
+    np.testing.assert_allclose(centres, np.stack([columns, rows], axis=-1), atol=1e-12)
+
+    ground = np.mean(ax.get_facecolor()[:3])
+    contrast = squares.get_facecolors()[:, :3].mean(axis=1).reshape(mean.shape) - ground
+    assert (np.sign(contrast) == np.sign(mean)).all()  # light is positive, also in grey
+    ratio = np.clip((np.abs(mean) / std) / 3, 0.15, 1)
+    for sign in (mean > 0, mean < 0):
+        if sign.any():
+            shares = np.abs(contrast[sign])
+            np.testing.assert_allclose(shares / shares.max(), ratio[sign] / ratio[sign].max(), rtol=1e-9)
+
+
+def test_hinton_names_the_inputs(of_frame):
+    labels = [label.get_text() for label in dma.plot.hinton(of_frame).get_yticklabels()]
+    assert labels[-1] == "bias" and labels[0] == "size" and len(labels) == len(of_frame.input_names_) + 1
+
+
+def test_hinton_of_many_inputs_names_some():
+    many = rng.normal(size=(60, 120))
+    model = dma.DMARegressor(random_state=1, hidden=3, ensemble=1, max_epochs=2, tol=0).fit(many, many[:, 0])
+    ax = dma.plot.hinton(model)
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert len(boxes) > 10 and all(a.y0 >= b.y1 - 1 for a, b in zip(boxes, boxes[1:]))
+
+
+@pytest.mark.parametrize(
+    "place, message",
+    [
+        ({"layer": 2}, "there is no layer 2: the model has 2"),
+        ({"layer": -1}, "there is no layer -1"),
+        ({"member": 4}, "there is no member 4: the model has 4"),
+        ({"member": "a"}, "there is no member 'a'"),
+    ],
+)
+def test_hinton_says_what_is_wrong(model, place, message):
+    with pytest.raises(ValueError, match=message):
+        dma.plot.hinton(model, **place)
+
+
+# --------------------------------------------------------------------------------------------- learning curve
+
+
+def test_learning_curve_is_the_models(model):
+    ax = dma.plot.learning_curve(model)
+    for member, curve in enumerate(model.train_nll_curve_):
+        epochs, nll = labelled(ax.lines, f"member {member}").get_data()
+        np.testing.assert_array_equal(nll, curve)
+        np.testing.assert_array_equal(epochs, np.arange(1, len(curve) + 1))
+    assert set(labelled(ax.lines, "cavity").get_ydata()) == {model.cavity_nll_}
+    low, high = ax.get_ylim()
+    assert low < model.cavity_nll_ < high
+    assert all(low < curve[-1] < high for curve in model.train_nll_curve_)
+
+
+def test_learning_curve_of_many_members_has_one_label():
+    model = dma.DMARegressor(random_state=1, hidden=3, ensemble=9).fit(X, y)
+    ax = dma.plot.learning_curve(model)
+    assert len(ax.lines) == 10
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["members", "cavity, all together"]
