@@ -389,11 +389,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         result = cls(
             hidden=tuple(options.hidden) or "auto",
             rule=options.rule,
-            noise=options.noise
-            if options.noise is not None
-            else "constant"
-            if options.constant_noise
-            else "auto",
+            noise=_noise_asked_for(options),
             ensemble=options.ensemble,
             max_epochs=options.epochs,
             tol=options.tolerance,
@@ -701,6 +697,12 @@ def _hidden(value: Any) -> list[int]:
     if not units:
         raise ValueError("hidden has no layer; use 'auto' for the default")
     return units
+
+
+def _noise_asked_for(options: _core.Options) -> Any:
+    if options.noise is not None:
+        return options.noise
+    return "constant" if options.constant_noise else "auto"
 
 
 def _seed(random_state: Any) -> int:

@@ -594,7 +594,7 @@ LONG = dict(belief="independent", hidden=(200, 200), max_epochs=100_000, tol=0, 
 
 
 def test_the_interpreter_lock_is_released(wave):
-    """Another thread of Python goes on while this one fits."""
+    """Another thread of Python goes on while this one fits, and while it predicts."""
     ticks = 0
     done = threading.Event()
 
@@ -606,12 +606,19 @@ def test_the_interpreter_lock_is_released(wave):
 
     thread = threading.Thread(target=tick)
     thread.start()
-    DMARegressor(random_state=1).fit(*wave)
-    at_fit = ticks
-    DMARegressor(random_state=1).fit(*wave).predict(np.repeat(wave[0], 500, axis=0))
-    done.set()
-    thread.join()
-    assert at_fit > 20
+    model = DMARegressor(random_state=1)
+    many = np.repeat(wave[0], 200, axis=0)  # fewer than are predicted at once
+    try:
+        before = ticks
+        model.fit(*wave)
+        after_fit = ticks
+        model.predict(many)
+        after_predict = ticks
+    finally:
+        done.set()
+        thread.join()
+    assert after_fit - before > 20
+    assert after_predict - after_fit > 20
 
 
 def test_ctrl_c_ends_a_fit_and_leaves_a_model(wave):
