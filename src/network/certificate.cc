@@ -6,39 +6,60 @@
 namespace dma::detail {
 namespace {
 
-// |m| / s; infinite for a value that is known exactly.
+// The smaller of two signal-to-noise ratios, squared. That of a value known exactly is infinite, but an input that
+// is exactly zero says nothing about its weight: 0 / 0 counts as 0.
 template <std::floating_point T>
-float signal_to_noise(T mean, T variance) {
-  return static_cast<float>(std::abs(mean) / std::sqrt(variance));
+T smaller_ratio(T signal_above, T noise_above, T signal, T noise) {
+  const T above = signal_above * signal_above / noise_above;
+  const T own = signal * signal / noise;
+  return own < above ? own : own >= above ? above : 0;
 }
 
-float quantile(std::vector<float>& values, double p) {
-  const auto k = static_cast<std::ptrdiff_t>(p * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + k, values.end());
-  return values[static_cast<std::size_t>(k)];
+// At five levels in ascending order, the median first: each of the others then needs a part of the values only.
+void quantiles(std::vector<float>& values, std::span<const double, 5> levels,
+               std::array<double, 5>& to) {
+  const auto last = static_cast<double>(values.size() - 1);
+  const auto at = [&](std::size_t level) {
+    return values.begin() + static_cast<std::ptrdiff_t>(levels[level] * last);
+  };
+  std::nth_element(values.begin(), at(2), values.end());
+  std::nth_element(values.begin(), at(1), at(2));
+  std::nth_element(values.begin(), at(0), at(1));
+  std::nth_element(at(2), at(3), values.end());
+  std::nth_element(at(3), at(4), values.end());
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    to[level] = std::sqrt(static_cast<double>(*at(level)));
+  }
 }
 
 }  // namespace
 
 template <std::floating_point T>
 void CertificateCollector<T>::observe(std::size_t index, const typename Sweep<T>::Layer& layer) {
-  const std::size_t messages_per_product = layer.first ? 1 : 2;
+  const std::size_t messages_per_product = index == 0 ? 1 : 2;
   for (std::size_t i = 0; i < layer.outputs; ++i) {
     if (std::isinf(layer.back_variance[i])) {
       certificate_.layers[index].uniform_messages += layer.inputs * messages_per_product;
       continue;
     }
+    auto& ratios = ratios_[index];
+    const std::size_t before = ratios.size();
+    ratios.resize(before + layer.inputs * messages_per_product);
+    float* to_weights = ratios.data() + before;
+    float* to_inputs = to_weights + layer.inputs;
     const T total = layer.back_variance[i] + layer.sum_variance[i];
     const T innovation = layer.back_mean[i] - layer.sum_mean[i];
+    const T* mean = layer.mean + i * layer.inputs;
+    const T* variance = layer.variance + i * layer.inputs;
     for (std::size_t j = 0; j < layer.inputs; ++j) {
-      const T w = layer.mean[i * layer.stride + j];
-      const T v = layer.variance[i * layer.stride + j];
+      const T w = mean[j];
+      const T v = variance[j];
       const T a = layer.input_mean[j];
       const T va = layer.input_variance[j];
       const T cavity_variance = total - v * (a * a + va) - va * w * w;
-      const float z = signal_to_noise(innovation + w * a, cavity_variance);
-      ratios_[index].push_back(std::min(z, va > 0 || a == 0 ? signal_to_noise(a, va) : z));
-      if (!layer.first) ratios_[index].push_back(std::min(z, signal_to_noise(w, v)));
+      const T signal = innovation + w * a;
+      to_weights[j] = static_cast<float>(smaller_ratio(signal, cavity_variance, a, va));
+      if (index > 0) to_inputs[j] = static_cast<float>(smaller_ratio(signal, cavity_variance, w, v));
     }
   }
 }
@@ -50,16 +71,11 @@ Certificate CertificateCollector<T>::finish(const Architecture& architecture,
   for (std::size_t l = 0; l < ratios_.size(); ++l) {
     LayerCertificate& layer = certificate_.layers[l];
     auto& ratios = ratios_[l];
-    // An input that is exactly zero says nothing about its weight: 0 / 0.
-    std::replace_if(
-        ratios.begin(), ratios.end(), [](float r) { return std::isnan(r); }, 0.0F);
     layer.product_messages = ratios.size() + layer.uniform_messages;
     if (!ratios.empty()) {
-      const auto below = std::count_if(ratios.begin(), ratios.end(), [](float r) { return r < 2; });
+      const auto below = std::count_if(ratios.begin(), ratios.end(), [](float r) { return r < 4; });
       layer.share_below_two = static_cast<double>(below) / static_cast<double>(ratios.size());
-      for (std::size_t k = 0; k < levels.size(); ++k) {
-        layer.signal_to_noise[k] = quantile(ratios, levels[k]);
-      }
+      quantiles(ratios, levels, layer.signal_to_noise);
     }
     const auto weights =
         rho.subspan(architecture.offset(l), architecture.offset(l + 1) - architecture.offset(l));

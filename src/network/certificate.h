@@ -24,7 +24,7 @@ class CertificateCollector {
   Certificate finish(const Architecture& architecture, std::span<const T> rho);
 
  private:
-  std::vector<std::vector<float>> ratios_;  // signal-to-noise of every product message, by layer
+  std::vector<std::vector<float>> ratios_;  // squared, of every product message, by layer
   Certificate certificate_;
 };
 

@@ -12,12 +12,14 @@ double most_likely_noise(std::span<const Miss> misses) {
   if (!(scale > 0)) return 0;
   const auto loss = [&](double log_noise) {
     const double noise = std::exp(log_noise);
-    double sum = 0;
+    LogSum logs;
+    double squares = 0;
     for (const Miss& miss : misses) {
       const double total = miss.variance + noise;
-      sum += std::log(total) + miss.square / total;
+      logs.add(total);
+      squares += miss.square / total;
     }
-    return sum;
+    return logs.value() + squares;
   };
   // The loss can have more than one valley: look at a grid first, then narrow down by thirds.
   constexpr int grid = 48;

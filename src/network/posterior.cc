@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <dma/factors/leaky_relu.h>
 #include <dma/special/random.h>
 
 #include "network/concurrency.h"

@@ -36,10 +36,23 @@ void validate(const TrainingOptions& options, std::size_t outputs) {
   }
 }
 
-// -log N(miss; 0, variance)
-double negative_log_density(double miss, double variance) {
-  return (std::log(variance) + miss * miss / variance) / 2 + special::log_sqrt_two_pi;
-}
+// Sum of -log N(miss; 0, variance).
+class NegativeLogDensity {
+ public:
+  void add(double miss, double variance) {
+    logs_.add(variance);
+    squares_ += miss * miss / variance;
+    ++count_;
+  }
+  double mean() const {
+    return (logs_.value() + squares_) / static_cast<double>(2 * count_) + special::log_sqrt_two_pi;
+  }
+
+ private:
+  detail::LogSum logs_;
+  double squares_ = 0;
+  std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -69,8 +82,9 @@ class Trainer<T>::State {
  public:
   State(Architecture architecture, WeightPrior prior, TrainingOptions options)
       : options_(std::move(options)),
-        sweep_(checked(architecture, prior, options_), options_.rule, kernels()),
-        cavity_sweep_(architecture, options_.rule, kernels()) {
+        kernels_(options_.readable_kernel ? &kernels::scalar<T>() : &kernels::simd<T>()),
+        sweep_(checked(architecture, prior, options_), options_.rule, *kernels_),
+        cavity_sweep_(architecture, options_.rule, *kernels_) {
     const std::size_t outputs = architecture.outputs();
     posterior_.noise_variance = options_.noise.variance;
     posterior_.noise_variance.resize(outputs, options_.noise.variance.front());
@@ -84,8 +98,8 @@ class Trainer<T>::State {
     ledger_.mode = options_.ledger;
     cavity_tau_.resize(prior_tau_.size());
     cavity_rho_.resize(prior_rho_.size());
-    start_tau_.resize(prior_tau_.size());
-    start_rho_.resize(prior_rho_.size());
+    start_mean_.resize(prior_tau_.size());
+    start_variance_.resize(prior_rho_.size());
     noise_.resize(outputs);
     misses_.resize(outputs);
   }
@@ -180,13 +194,14 @@ class Trainer<T>::State {
         break;
       }
     }
+    if (ledger_.mode == LedgerMode::full) rebuild();
     result.noise_variance = posterior_.noise_variance;
     result.cavity = score_cavity();
     for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
       cavity_predictions_.noise_variance.push_back(posterior_.noise_variance[n % outputs()]);
     }
     result.cavity_predictions = std::move(cavity_predictions_);
-    result.certificate = certify();
+    result.certificate = certify(result.epochs);
     return result;
   }
 
@@ -276,10 +291,6 @@ class Trainer<T>::State {
     return architecture;
   }
 
-  const kernels::LayerKernels<T>& kernels() const {
-    return options_.readable_kernel ? kernels::scalar<T>() : kernels::simd<T>();
-  }
-
   std::size_t inputs() const { return posterior_.architecture.inputs(); }
   std::size_t outputs() const { return posterior_.architecture.outputs(); }
   std::size_t rows() const { return inputs_.size() / inputs(); }
@@ -290,16 +301,31 @@ class Trainer<T>::State {
     return std::span(targets_).subspan(row * outputs(), outputs());
   }
 
+  // The belief from the prior and all messages: every exchange of a message has rounded it a little.
+  void rebuild() {
+    std::vector<double> tau(prior_tau_.begin(), prior_tau_.end());
+    std::vector<double> rho(prior_rho_.begin(), prior_rho_.end());
+    for (const auto& message : ledger_.messages) {
+      for (std::size_t k = 0; k < message.tau.size(); ++k) {
+        tau[k] += static_cast<double>(message.tau[k]);
+        rho[k] += static_cast<double>(message.rho[k]);
+      }
+    }
+    for (std::size_t k = 0; k < tau.size(); ++k) {
+      posterior_.tau[k] = T(tau[k]);
+      posterior_.rho[k] = T(rho[k]);
+    }
+  }
+
   // False if the progress callback asked to stop.
   bool run_epoch(std::size_t epoch, FitResult& result) {
     for (std::size_t k = 0; k < outputs(); ++k) {
       noise_[k] = T(posterior_.noise_variance[k]);
       misses_[k].clear();
     }
-    cavity_nll_sum_ = 0;
-    std::size_t scored = 0;
     bool go_on = true;
-    for (std::size_t b = 0; b < batches_.size() && go_on; ++b) {
+    std::size_t b = 0;
+    for (; b < batches_.size() && go_on; ++b) {
       if (!batches_[b].here()) continue;
       const bool from_belief = epoch >= options_.belief_from_epoch && batches_[b].visited &&
                                ledger_.mode != LedgerMode::none;
@@ -311,11 +337,10 @@ class Trainer<T>::State {
       }
       if (!batches_[b].visited) ++visited_;
       batches_[b].visited = true;
-      scored += batches_[b].count;
       assert(batch_is_sound(b));
       go_on = !options_.progress || options_.progress({epoch, b + 1, batches_.size()});
     }
-    result.cavity_nll.push_back(cavity_nll_sum_ / static_cast<double>(scored * outputs()));
+    result.cavity_nll.push_back(score_cavity_of_batches(b));
     return go_on;
   }
 
@@ -339,23 +364,36 @@ class Trainer<T>::State {
     }
   }
 
+  // The weights' moments, beside the cavity and what the sweep starts from.
+  kernels::BatchBelief<T> working_belief() {
+    return {.weights = prior_tau_.size(),
+            .cavity_tau = cavity_tau_.data(),
+            .cavity_rho = cavity_rho_.data(),
+            .start_mean = start_mean_.data(),
+            .start_variance = start_variance_.data(),
+            .mean = sweep_.mean().data(),
+            .variance = sweep_.variance().data()};
+  }
+
+  // Where the batch's message goes; without a ledger it is not needed any more, and goes where it came from.
+  kernels::InputMessages<T> message_of(std::size_t b) {
+    if (ledger_.mode != LedgerMode::full) return {start_mean_.data(), start_variance_.data()};
+    return {ledger_.messages[b].tau.data(), ledger_.messages[b].rho.data()};
+  }
+
   void replace_from_cavity(std::size_t b) {
-    sweep_.load(cavity_tau_, cavity_rho_);
-    // What the sweep starts from, to the bit: a message is a difference of two beliefs, and rounding
-    // must not make it negative.
-    sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
-      start_rho_[k] = 1 / variance;
-      start_tau_[k] = mean / variance;
-    });
-    const Batch batch = batches_[b];
-    for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
-      forward(sweep_, b, row);
-      score_example(sweep_, row);
-      take_messages(b, row);
+    kernels_->open_batch(working_belief());
+    const auto [first, count, visited] = batches_[b];
+    const std::size_t last = first + count - 1;
+    forward(sweep_, b, first);
+    for (std::size_t row = first; row < last; ++row) {
+      keep_prediction(sweep_, row);
+      advance(b, row);
     }
-    sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
-      store(b, k, mean / variance - start_tau_[k], 1 / variance - start_rho_[k]);
-    });
+    keep_prediction(sweep_, last);
+    take_messages(b, last);
+    kernels_->close_batch(working_belief(), message_of(b),
+                          {posterior_.tau.data(), posterior_.rho.data()});
   }
 
   // q <- q m_new / m_old, example by example; the old message leaves in equal shares.
@@ -363,22 +401,30 @@ class Trainer<T>::State {
     cavity_sweep_.load(cavity_tau_, cavity_rho_);
     sweep_.load(posterior_.tau, posterior_.rho);
     const Batch batch = batches_[b];
-    const T share = T(1) / T(batch.count);
     for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
       forward(cavity_sweep_, b, row);
-      score_example(cavity_sweep_, row);
+      keep_prediction(cavity_sweep_, row);
       forward(sweep_, b, row);
       take_messages(b, row);
-      sweep_.each_weight([&](std::size_t k, T& mean, T& variance) {
-        const T rho = 1 / variance - share * (posterior_.rho[k] - cavity_rho_[k]);
-        const T tau = mean / variance - share * (posterior_.tau[k] - cavity_tau_[k]);
-        variance = 1 / rho;
-        mean = tau * variance;
-      });
+      take_out_old(T(1) / T(batch.count));
     }
-    sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
-      store(b, k, mean / variance - cavity_tau_[k], 1 / variance - cavity_rho_[k]);
-    });
+    // The message is all that the belief has beside the cavity.
+    std::ranges::copy(cavity_sweep_.mean(), start_mean_.begin());
+    std::ranges::copy(cavity_sweep_.variance(), start_variance_.begin());
+    kernels_->close_batch(working_belief(), message_of(b),
+                          {posterior_.tau.data(), posterior_.rho.data()});
+  }
+
+  // Divides a share of the old message out of the sweep's belief.
+  void take_out_old(T share) {
+    T* mean = sweep_.mean().data();
+    T* variance = sweep_.variance().data();
+    for (std::size_t k = 0; k < prior_tau_.size(); ++k) {
+      const T precision = 1 / variance[k];
+      const T tau = mean[k] * precision - share * (posterior_.tau[k] - cavity_tau_[k]);
+      variance[k] = 1 / (precision - share * (posterior_.rho[k] - cavity_rho_[k]));
+      mean[k] = tau * variance[k];
+    }
   }
 
   void forward(detail::Sweep<T>& sweep, std::size_t b, std::size_t row) {
@@ -392,25 +438,37 @@ class Trainer<T>::State {
     if (broken) throw NumericalBreakdown(*broken, b, row - batches_[b].first);
   }
 
-  // The batch's new message for one weight.
-  void store(std::size_t b, std::size_t k, T tau, T rho) {
-    posterior_.tau[k] = cavity_tau_[k] + tau;
-    posterior_.rho[k] = cavity_rho_[k] + rho;
-    if (ledger_.mode != LedgerMode::full) return;
-    ledger_.messages[b].tau[k] = tau;
-    ledger_.messages[b].rho[k] = rho;
+  // The same, and on to the next row.
+  void advance(std::size_t b, std::size_t row) {
+    const auto broken = sweep_.advance(target(row), noise_, input(row + 1));
+    if (!broken) return;
+    const std::size_t example = row - batches_[b].first + (broken->in_next ? 1 : 0);
+    throw NumericalBreakdown(broken->layer, b, example);
   }
 
-  void score_example(const detail::Sweep<T>& sweep, std::size_t row) {
+  void keep_prediction(const detail::Sweep<T>& sweep, std::size_t row) {
     for (std::size_t k = 0; k < outputs(); ++k) {
-      const auto mean = static_cast<double>(sweep.output_mean()[k]);
-      const auto variance = static_cast<double>(sweep.output_variance()[k]);
-      const auto y = static_cast<double>(target(row)[k]);
-      cavity_nll_sum_ += negative_log_density(y - mean, variance + posterior_.noise_variance[k]);
-      cavity_predictions_.mean[row * outputs() + k] = mean;
-      cavity_predictions_.epistemic_variance[row * outputs() + k] = variance;
-      misses_[k].push_back({(y - mean) * (y - mean), variance});
+      cavity_predictions_.mean[row * outputs() + k] = static_cast<double>(sweep.output_mean()[k]);
+      cavity_predictions_.epistemic_variance[row * outputs() + k] =
+          static_cast<double>(sweep.output_variance()[k]);
     }
+  }
+
+  // The mean NLL of the cavity predictions of the first `count` batches; their misses, for the noise.
+  double score_cavity_of_batches(std::size_t count) {
+    NegativeLogDensity sum;
+    for (std::size_t b = 0; b < count; ++b) {
+      if (!batches_[b].here()) continue;
+      const std::size_t first = batches_[b].first * outputs();
+      for (std::size_t n = first; n < first + batches_[b].count * outputs(); ++n) {
+        const std::size_t k = n % outputs();
+        const double miss = static_cast<double>(targets_[n]) - cavity_predictions_.mean[n];
+        const double variance = cavity_predictions_.epistemic_variance[n];
+        sum.add(miss, variance + posterior_.noise_variance[k]);
+        if (options_.noise.learn) misses_[k].push_back({miss * miss, variance});
+      }
+    }
+    return sum.mean();
   }
 
   // The training log-likelihood under the belief as it is now (the paper's L_e).
@@ -420,7 +478,7 @@ class Trainer<T>::State {
     if (keep) {
       for (auto& misses : misses_) misses.clear();
     }
-    double sum = 0;
+    NegativeLogDensity sum;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       if (!batches_[b].here()) continue;
       const std::size_t first = batches_[b].first;
@@ -430,12 +488,12 @@ class Trainer<T>::State {
           const auto mean = static_cast<double>(sweep_.output_mean()[k]);
           const auto variance = static_cast<double>(sweep_.output_variance()[k]);
           const double miss = static_cast<double>(target(row)[k]) - mean;
-          sum += negative_log_density(miss, variance + posterior_.noise_variance[k]);
+          sum.add(miss, variance + posterior_.noise_variance[k]);
           if (keep) misses_[k].push_back({miss * miss, variance});
         }
       }
     }
-    result.train_nll.push_back(sum / static_cast<double>(rows() * outputs()));
+    result.train_nll.push_back(sum.mean());
   }
 
   // Over the predictions of the last epoch, with the noise that was learnt from it.
@@ -459,10 +517,13 @@ class Trainer<T>::State {
     }
   }
 
-  Certificate certify() {
-    constexpr std::size_t most_messages = 1'000'000;
-    const std::size_t wanted = std::max<std::size_t>(1, most_messages / prior_rho_.size());
-    const std::size_t examples = std::min({rows(), wanted, std::size_t{200}});
+  // Over evenly spaced examples, as many as a fiftieth of the sweeps that the fit has made, but some.
+  Certificate certify(std::size_t epochs) {
+    constexpr std::size_t most_messages = 60'000;
+    constexpr std::size_t few = 20;
+    const std::size_t affordable = std::max<std::size_t>(1, most_messages / prior_rho_.size());
+    const std::size_t share = std::max(few, rows() * epochs / 50);
+    const std::size_t examples = std::min({rows(), affordable, share, std::size_t{200}});
     detail::CertificateCollector<T> collector(posterior_.architecture.layers());
     for (std::size_t n = 0; n < examples; ++n) {
       const std::size_t row = n * rows() / examples;
@@ -496,11 +557,11 @@ class Trainer<T>::State {
   std::vector<T> inputs_, targets_;
   std::vector<Batch> batches_;
   std::size_t visited_ = 0;  // batches whose message is in the belief
+  const kernels::LayerKernels<T>* kernels_;
   detail::Sweep<T> sweep_, cavity_sweep_;
-  std::vector<T> cavity_tau_, cavity_rho_, start_tau_, start_rho_, noise_;
+  std::vector<T> cavity_tau_, cavity_rho_, start_mean_, start_variance_, noise_;
   std::vector<std::vector<detail::Miss>> misses_;  // by output
   Prediction cavity_predictions_;
-  double cavity_nll_sum_ = 0;
 };
 
 template <std::floating_point T>

@@ -426,10 +426,10 @@ TEST(Certificate, CountsWhatItSays) {
   trainer.append(table.data());
   const auto certificate = trainer.fit().certificate;
   ASSERT_EQ(certificate.layers.size(), 2U);
-  EXPECT_EQ(certificate.examples, 100U);
+  EXPECT_EQ(certificate.examples, 20U);
   EXPECT_EQ(certificate.repaired, 0U);
-  EXPECT_EQ(certificate.layers[0].product_messages, 100U * 10 * 4);
-  EXPECT_EQ(certificate.layers[1].product_messages, 100U * 11 * 2);
+  EXPECT_EQ(certificate.layers[0].product_messages, 20U * 10 * 4);
+  EXPECT_EQ(certificate.layers[1].product_messages, 20U * 11 * 2);
   for (const auto& layer : certificate.layers) {
     EXPECT_GT(layer.smallest_precision, 0);
     EXPECT_GE(layer.largest_precision, layer.smallest_precision);
