@@ -229,6 +229,60 @@ class Trainer<T>::State {
     return ledger_bytes(ledger_.mode, batches_.size(), prior_rho_.size(), sizeof(T));
   }
 
+  Prediction learn(const Data& data) {
+    require(ledger_.mode == LedgerMode::none && batches_.empty(),
+            "learn() keeps nothing: it needs the ledger mode none, and no append()");
+    data.validate(inputs(), outputs());
+    if (running_noise_.empty()) begin_learning();
+    Prediction cavity;
+    for (auto* numbers : {&cavity.mean, &cavity.epistemic_variance, &cavity.noise_variance}) {
+      numbers->reserve(data.rows * outputs());
+    }
+    sweep_.load(posterior_.tau, posterior_.rho);
+    for (std::size_t row = 0; row < data.rows; ++row) {
+      take_row(data, row);
+      const auto broken_forward = sweep_.forward(inputs_);
+      if (broken_forward) throw NumericalBreakdown(*broken_forward, calls_, row);
+      record(cavity);
+      const auto broken_backward =
+          sweep_.backward(targets_, noise_, [](std::size_t, const auto&) {});
+      if (broken_backward) throw NumericalBreakdown(*broken_backward, calls_, row);
+      if (options_.noise.learn) learn_noise_from(cavity, row);
+    }
+    sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
+      posterior_.rho[k] = 1 / variance;
+      posterior_.tau[k] = mean / variance;
+    });
+    ++calls_;
+    inputs_.clear();
+    targets_.clear();
+    return cavity;
+  }
+
+  void stop_learning() {
+    if (!options_.noise.learn) return;
+    for (std::size_t k = 0; k < running_noise_.size(); ++k) {
+      running_noise_[k].finish();
+      posterior_.noise_variance[k] = running_noise_[k].noise();
+    }
+  }
+
+  Certificate certify(const Data& data) {
+    data.validate(inputs(), outputs());
+    detail::CertificateCollector<T> collector(posterior_.architecture.layers());
+    for (std::size_t row = 0; row < data.rows; ++row) {
+      take_row(data, row);
+      sweep_.load(posterior_.tau, posterior_.rho);
+      (void)sweep_.forward(inputs_);
+      (void)sweep_.backward(targets_, noise_,
+                            [&](std::size_t l, const auto& layer) { collector.observe(l, layer); });
+      collector.count_example();
+    }
+    inputs_.clear();
+    targets_.clear();
+    return collector.finish(posterior_.architecture, posterior_.rho);
+  }
+
   const Posterior<T>& posterior() const { return posterior_; }
   std::pair<Posterior<T>, Ledger<T>> release() {
     return {std::move(posterior_), std::move(ledger_)};
@@ -288,6 +342,42 @@ class Trainer<T>::State {
   }
   std::span<const T> target(std::size_t row) const {
     return std::span(targets_).subspan(row * outputs(), outputs());
+  }
+
+  void begin_learning() {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      running_noise_.emplace_back(posterior_.noise_variance[k]);
+      noise_[k] = T(posterior_.noise_variance[k]);
+    }
+  }
+
+  // As the only one that is here.
+  void take_row(const Data& data, std::size_t row) {
+    const auto convert = [row](std::span<const double> from, std::size_t width,
+                               std::vector<T>& to) {
+      to.resize(width);
+      for (std::size_t k = 0; k < width; ++k) to[k] = T(from[row * width + k]);
+    };
+    convert(data.inputs, inputs(), inputs_);
+    convert(data.targets, outputs(), targets_);
+  }
+
+  void record(Prediction& cavity) const {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      cavity.mean.push_back(static_cast<double>(sweep_.output_mean()[k]));
+      cavity.epistemic_variance.push_back(static_cast<double>(sweep_.output_variance()[k]));
+      cavity.noise_variance.push_back(posterior_.noise_variance[k]);
+    }
+  }
+
+  void learn_noise_from(const Prediction& cavity, std::size_t row) {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      const double miss = static_cast<double>(targets_[k]) - cavity.mean[row * outputs() + k];
+      const double variance = cavity.epistemic_variance[row * outputs() + k];
+      if (!running_noise_[k].add({miss * miss, variance})) continue;
+      posterior_.noise_variance[k] = running_noise_[k].noise();
+      noise_[k] = T(posterior_.noise_variance[k]);
+    }
   }
 
   // False if the progress callback asked to stop.
@@ -501,6 +591,8 @@ class Trainer<T>::State {
   std::vector<std::vector<detail::Miss>> misses_;  // by output
   Prediction cavity_predictions_;
   double cavity_nll_sum_ = 0;
+  std::vector<detail::RunningNoise> running_noise_;  // by output; of learn()
+  std::size_t calls_ = 0;                            // of learn()
 };
 
 template <std::floating_point T>
@@ -534,6 +626,18 @@ FitResult Trainer<T>::fit() {
 template <std::floating_point T>
 void Trainer<T>::forget(std::size_t batch) {
   state_->forget(batch);
+}
+template <std::floating_point T>
+Prediction Trainer<T>::learn(const Data& rows) {
+  return state_->learn(rows);
+}
+template <std::floating_point T>
+void Trainer<T>::stop_learning() {
+  state_->stop_learning();
+}
+template <std::floating_point T>
+Certificate Trainer<T>::certify(const Data& rows) {
+  return state_->certify(rows);
 }
 template <std::floating_point T>
 const Posterior<T>& Trainer<T>::posterior() const {
