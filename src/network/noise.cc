@@ -6,6 +6,7 @@
 namespace dma::detail {
 namespace {
 
+constexpr std::size_t shortest_stretch = 256;
 constexpr std::size_t longest_stretch = std::size_t{1} << 16U;
 
 }  // namespace
@@ -50,6 +51,8 @@ double most_likely_noise(std::span<const Miss> misses) {
   return std::exp((left + right) / 2);
 }
 
+RunningNoise::RunningNoise(double start) : noise_(start), stretch_(shortest_stretch) {}
+
 bool RunningNoise::add(Miss miss) {
   const double total = miss.variance + noise_;
   const double weight = 1 / (total * total);
@@ -62,7 +65,7 @@ bool RunningNoise::add(Miss miss) {
   noise_ = estimate(now_);
   before_ = now_;
   now_ = {};
-  stretch_ = std::min(rows_, longest_stretch);
+  stretch_ = std::clamp(rows_ / 2, shortest_stretch, longest_stretch);
   return true;
 }
 
@@ -74,13 +77,11 @@ void RunningNoise::finish() {
   now_ = {};
 }
 
-// Predictions that are better than they think leave nothing for the noise: it falls in steps, and never
-// below the end that most_likely_noise has.
+// Never below the end that most_likely_noise has.
 double RunningNoise::estimate(const Sums& sums) const {
-  constexpr double largest_step = 100;
   const double mean = sums.misses / sums.weights;
   const double least = 1e-8 * sums.scale / static_cast<double>(sums.rows);
-  return std::max({mean, noise_ / largest_step, least});
+  return std::max({mean, noise_ / 2, least});
 }
 
 }  // namespace dma::detail

@@ -20,12 +20,13 @@ double most_likely_noise(std::span<const Miss> misses);
 //
 // If predictions are right, E[residual^2] = variance + b; the most likely b is the mean of residual^2 - variance
 // with weights 1 / (variance + b)^2. Here the weights have the b that was known before (one step of Fisher's
-// scoring), so that two sums are enough. A stretch of rows, 256 at first, gives one estimate; the next one is
-// as long as all rows until then, up to 65,536: predictions get better, and what they missed by in the
-// beginning must not count for ever.
+// scoring), so that two sums are enough. A stretch of rows gives one estimate: half as many as there were until
+// then, from 256 to 65,536, since predictions get better, and what they missed by in the beginning must not
+// count for ever. Predictions that are wider than their misses leave nothing for the noise; it then falls by
+// half, no further: first predictions are always wide, and noise that is too small is believed for good.
 class RunningNoise {
  public:
-  explicit RunningNoise(double start) : noise_(start) {}
+  explicit RunningNoise(double start);
 
   // True if the noise is another from now on.
   bool add(Miss miss);
@@ -42,7 +43,7 @@ class RunningNoise {
 
   double noise_;
   Sums now_, before_;
-  std::size_t stretch_ = 256;
+  std::size_t stretch_;
   std::size_t rows_ = 0;
 };
 
