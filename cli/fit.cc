@@ -369,7 +369,8 @@ void add_fit(CLI::App& app) {
       ->group("Training");
   command
       ->add_option("--ledger", options.ledger,
-                   "what is remembered of each batch: full (default), average, none")
+                   "what is remembered of each batch: full (default), average, none; none with "
+                   "--epochs 1 reads the file as a stream, whatever its size")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, LedgerMode>{{"full", LedgerMode::full},
                                             {"average", LedgerMode::average},
@@ -404,7 +405,8 @@ void add_fit(CLI::App& app) {
       "examples:\n"
       "  dma fit houses.csv --target price\n"
       "  dma fit houses.csv.gz --target price --drop id --holdout 0.1 --model m.safetensors\n"
-      "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n");
+      "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n"
+      "  dma fit larger_than_memory.csv --target y --ledger none --epochs 1\n");
   command->callback([arguments] { run(*arguments); });
 }
 
