@@ -234,28 +234,23 @@ class Trainer<T>::State {
             "learn() keeps nothing: it needs the ledger mode none, and no append()");
     data.validate(inputs(), outputs());
     if (running_noise_.empty()) begin_learning();
+    take_rows(data);
     Prediction cavity;
     for (auto* numbers : {&cavity.mean, &cavity.epistemic_variance, &cavity.noise_variance}) {
       numbers->reserve(data.rows * outputs());
     }
-    sweep_.load(posterior_.tau, posterior_.rho);
-    for (std::size_t row = 0; row < data.rows; ++row) {
-      take_row(data, row);
-      const auto broken_forward = sweep_.forward(inputs_);
-      if (broken_forward) throw NumericalBreakdown(*broken_forward, calls_, row);
-      record(cavity);
-      const auto broken_backward =
-          sweep_.backward(targets_, noise_, [](std::size_t, const auto&) {});
-      if (broken_backward) throw NumericalBreakdown(*broken_backward, calls_, row);
-      if (options_.noise.learn) learn_noise_from(cavity, row);
+    try {
+      sweep_through(cavity);
+    } catch (const NumericalBreakdown&) {
+      drop_rows();
+      throw;
     }
+    drop_rows();
     sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
       posterior_.rho[k] = 1 / variance;
       posterior_.tau[k] = mean / variance;
     });
     ++calls_;
-    inputs_.clear();
-    targets_.clear();
     return cavity;
   }
 
@@ -269,17 +264,16 @@ class Trainer<T>::State {
 
   Certificate certify(const Data& data) {
     data.validate(inputs(), outputs());
+    take_rows(data);
     detail::CertificateCollector<T> collector(posterior_.architecture.layers());
-    for (std::size_t row = 0; row < data.rows; ++row) {
-      take_row(data, row);
+    for (std::size_t row = 0; row < rows(); ++row) {
       sweep_.load(posterior_.tau, posterior_.rho);
-      (void)sweep_.forward(inputs_);
-      (void)sweep_.backward(targets_, noise_,
+      (void)sweep_.forward(input(row));
+      (void)sweep_.backward(target(row), noise_,
                             [&](std::size_t l, const auto& layer) { collector.observe(l, layer); });
       collector.count_example();
     }
-    inputs_.clear();
-    targets_.clear();
+    drop_rows();
     return collector.finish(posterior_.architecture, posterior_.rho);
   }
 
@@ -351,15 +345,24 @@ class Trainer<T>::State {
     }
   }
 
-  // As the only one that is here.
-  void take_row(const Data& data, std::size_t row) {
-    const auto convert = [row](std::span<const double> from, std::size_t width,
-                               std::vector<T>& to) {
-      to.resize(width);
-      for (std::size_t k = 0; k < width; ++k) to[k] = T(from[row * width + k]);
-    };
-    convert(data.inputs, inputs(), inputs_);
-    convert(data.targets, outputs(), targets_);
+  // Rows of learn() and certify() are here for the time of the call only.
+  void drop_rows() {
+    inputs_.clear();
+    targets_.clear();
+  }
+
+  // From the belief on, with the rows that are here; the belief is left as it was.
+  void sweep_through(Prediction& cavity) {
+    sweep_.load(posterior_.tau, posterior_.rho);
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const auto broken_forward = sweep_.forward(input(row));
+      if (broken_forward) throw NumericalBreakdown(*broken_forward, calls_, row);
+      record(cavity);
+      const auto broken_backward =
+          sweep_.backward(target(row), noise_, [](std::size_t, const auto&) {});
+      if (broken_backward) throw NumericalBreakdown(*broken_backward, calls_, row);
+      if (options_.noise.learn) learn_noise_from(cavity, row);
+    }
   }
 
   void record(Prediction& cavity) const {
@@ -372,7 +375,7 @@ class Trainer<T>::State {
 
   void learn_noise_from(const Prediction& cavity, std::size_t row) {
     for (std::size_t k = 0; k < outputs(); ++k) {
-      const double miss = static_cast<double>(targets_[k]) - cavity.mean[row * outputs() + k];
+      const double miss = static_cast<double>(target(row)[k]) - cavity.mean[row * outputs() + k];
       const double variance = cavity.epistemic_variance[row * outputs() + k];
       if (!running_noise_[k].add({miss * miss, variance})) continue;
       posterior_.noise_variance[k] = running_noise_[k].noise();
