@@ -562,7 +562,7 @@ TEST(CsvPieces, AreTheTable) {
     for (const std::string& bytes : {content, compressed(content)}) {
       const File file(bytes);
       const Table whole = read_csv(file.path());
-      for (const std::size_t rows : {1, 2, 3, 100}) {
+      for (const std::size_t rows : {1U, 2U, 3U, 100U}) {
         const Table pieces = together(file.path(), rows);
         EXPECT_TRUE(same(pieces, whole)) << content << rows;
         for (std::size_t row = 0; row < whole.rows(); ++row) {
@@ -586,7 +586,7 @@ TEST(CsvPieces, ErrorsAreThoseOfTheTable) {
     const File file(content);
     const std::string whole = message_of([&] { read_csv(file.path()); });
     EXPECT_NE(whole, "no error");
-    for (const std::size_t rows : {1, 2, 100}) {
+    for (const std::size_t rows : {1U, 2U, 100U}) {
       EXPECT_EQ(message_of([&] { together(file.path(), rows); }), whole);
     }
   }

@@ -692,7 +692,7 @@ std::string in_pieces(const Table& table, std::size_t rows, const EncoderOptions
 RC_GTEST_PROP(Pieces, MakeTheSameEncoder, (std::uint64_t seed)) {
   const Table table = draw_table(*rc::gen::inRange<std::size_t>(20, 200), seed);
   const std::string whole = described(Encoder::fit(table, both));
-  for (const std::size_t rows : {1, 3, 50}) RC_ASSERT(in_pieces(table, rows, both) == whole);
+  for (const std::size_t rows : {1U, 3U, 50U}) RC_ASSERT(in_pieces(table, rows, both) == whole);
 }
 
 TEST(Pieces, MakeTheSameErrors) {
@@ -709,7 +709,7 @@ TEST(Pieces, MakeTheSameErrors) {
   for (const Table& table : {unclear, bad_target, same_target, no_target, nothing_left}) {
     const std::string whole = message_of([&] { Encoder::fit(table, options); });
     EXPECT_NE(whole, "no error");
-    for (const std::size_t rows : {1, 2, 5}) EXPECT_EQ(in_pieces(table, rows, options), whole);
+    for (const std::size_t rows : {1U, 2U, 5U}) EXPECT_EQ(in_pieces(table, rows, options), whole);
   }
 }
 

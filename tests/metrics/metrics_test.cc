@@ -205,7 +205,7 @@ TEST(Metrics, MergeAsIfScoredTogether) {
   std::vector<Predicted> predicted;
   Metrics parts;
   std::size_t first = 0;
-  for (const std::size_t count : {1, 700, 30}) {
+  for (const std::size_t count : {1U, 700U, 30U}) {
     for (std::size_t n = 0; n < count; ++n) {
       targets.push_back(random.normal());
       predicted.push_back({random.normal(), 0.3, random.uniform(0.5, 2), 0.2});

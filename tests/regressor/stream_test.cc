@@ -66,7 +66,7 @@ TEST(Stream, TheBitsDoNotDependOnPiecesBlocksOrThreads) {
   RegressorOptions options = one_pass(3);
   options.threads = 1;
   const std::string bits = bytes_of(fit_stream({path}, options));
-  for (const std::size_t rows : {1, 7, 1000, 100'000}) {
+  for (const std::size_t rows : {1U, 7U, 1000U, 100'000U}) {
     options.threads = rows == 7 ? 1 : 0;
     const StreamedFile file{.path = path, .csv = {.block = 10 + rows}, .piece_rows = rows};
     EXPECT_EQ(bytes_of(fit_stream(file, options)), bits) << rows;
