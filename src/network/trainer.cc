@@ -338,51 +338,6 @@ class Trainer<T>::State {
     return std::span(targets_).subspan(row * outputs(), outputs());
   }
 
-  void begin_learning() {
-    for (std::size_t k = 0; k < outputs(); ++k) {
-      running_noise_.emplace_back(posterior_.noise_variance[k]);
-      noise_[k] = T(posterior_.noise_variance[k]);
-    }
-  }
-
-  // Rows of learn() and certify() are here for the time of the call only.
-  void drop_rows() {
-    inputs_.clear();
-    targets_.clear();
-  }
-
-  // From the belief on, with the rows that are here; the belief is left as it was.
-  void sweep_through(Prediction& cavity) {
-    sweep_.load(posterior_.tau, posterior_.rho);
-    for (std::size_t row = 0; row < rows(); ++row) {
-      const auto broken_forward = sweep_.forward(input(row));
-      if (broken_forward) throw NumericalBreakdown(*broken_forward, calls_, row);
-      record(cavity);
-      const auto broken_backward =
-          sweep_.backward(target(row), noise_, [](std::size_t, const auto&) {});
-      if (broken_backward) throw NumericalBreakdown(*broken_backward, calls_, row);
-      if (options_.noise.learn) learn_noise_from(cavity, row);
-    }
-  }
-
-  void record(Prediction& cavity) const {
-    for (std::size_t k = 0; k < outputs(); ++k) {
-      cavity.mean.push_back(static_cast<double>(sweep_.output_mean()[k]));
-      cavity.epistemic_variance.push_back(static_cast<double>(sweep_.output_variance()[k]));
-      cavity.noise_variance.push_back(posterior_.noise_variance[k]);
-    }
-  }
-
-  void learn_noise_from(const Prediction& cavity, std::size_t row) {
-    for (std::size_t k = 0; k < outputs(); ++k) {
-      const double miss = static_cast<double>(target(row)[k]) - cavity.mean[row * outputs() + k];
-      const double variance = cavity.epistemic_variance[row * outputs() + k];
-      if (!running_noise_[k].add({miss * miss, variance})) continue;
-      posterior_.noise_variance[k] = running_noise_[k].noise();
-      noise_[k] = T(posterior_.noise_variance[k]);
-    }
-  }
-
   // False if the progress callback asked to stop.
   bool run_epoch(std::size_t epoch, FitResult& result) {
     for (std::size_t k = 0; k < outputs(); ++k) {
@@ -582,9 +537,56 @@ class Trainer<T>::State {
     return true;
   }
 
+  void begin_learning() {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      running_noise_.emplace_back(posterior_.noise_variance[k]);
+      noise_[k] = T(posterior_.noise_variance[k]);
+    }
+  }
+
+  // Rows of learn() and certify() are here for the time of the call only.
+  void drop_rows() {
+    inputs_.clear();
+    targets_.clear();
+  }
+
+  // From the belief on, with the rows that are here; the belief is left as it was.
+  void sweep_through(Prediction& cavity) {
+    sweep_.load(posterior_.tau, posterior_.rho);
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const auto broken_forward = sweep_.forward(input(row));
+      if (broken_forward) throw NumericalBreakdown(*broken_forward, calls_, row);
+      record(cavity);
+      const auto broken_backward =
+          sweep_.backward(target(row), noise_, [](std::size_t, const auto&) {});
+      if (broken_backward) throw NumericalBreakdown(*broken_backward, calls_, row);
+      if (options_.noise.learn) learn_noise_from(cavity, row);
+    }
+  }
+
+  void record(Prediction& cavity) const {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      cavity.mean.push_back(static_cast<double>(sweep_.output_mean()[k]));
+      cavity.epistemic_variance.push_back(static_cast<double>(sweep_.output_variance()[k]));
+      cavity.noise_variance.push_back(posterior_.noise_variance[k]);
+    }
+  }
+
+  void learn_noise_from(const Prediction& cavity, std::size_t row) {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      const double miss = static_cast<double>(target(row)[k]) - cavity.mean[row * outputs() + k];
+      const double variance = cavity.epistemic_variance[row * outputs() + k];
+      if (!running_noise_[k].add({miss * miss, variance})) continue;
+      posterior_.noise_variance[k] = running_noise_[k].noise();
+      noise_[k] = T(posterior_.noise_variance[k]);
+    }
+  }
+
   TrainingOptions options_;
   Posterior<T> posterior_;
   Ledger<T> ledger_;
+  std::vector<detail::RunningNoise> running_noise_;  // by output; of learn()
+  std::size_t calls_ = 0;                            // of learn()
   std::vector<T> prior_tau_, prior_rho_;
   std::vector<T> inputs_, targets_;
   std::vector<Batch> batches_;
@@ -594,8 +596,6 @@ class Trainer<T>::State {
   std::vector<std::vector<detail::Miss>> misses_;  // by output
   Prediction cavity_predictions_;
   double cavity_nll_sum_ = 0;
-  std::vector<detail::RunningNoise> running_noise_;  // by output; of learn()
-  std::size_t calls_ = 0;                            // of learn()
 };
 
 template <std::floating_point T>
