@@ -71,8 +71,9 @@ void print_fit(const Model& model) {
   } else {
     print_entry("training NLL", fmt::format("{:.4f}", report.train_nll));
   }
-  print_entry("cavity NLL",
-              fmt::format("{:.4f}, as a held-out set would score", report.cavity_nll()));
+  print_entry("cavity NLL", fmt::format("{:.4f}, {}", report.cavity_nll(),
+                                        report.stream ? "of each row before it was learnt"
+                                                      : "as a held-out set would score"));
   print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
   if (model.options.belief == Belief::joint && model.options.ledger != LedgerMode::full) {
     print_entry("ledger", "not kept, it would be large: to forget rows will need --data");

@@ -81,6 +81,8 @@ class WindowReader {
   std::unique_ptr<Window> next() {
     auto window = std::make_unique<Window>();
     window->share_begin = reader_.share();
+    // At once: left to itself the vector would double. What is not written to takes no memory.
+    window->rows.inputs.reserve(most_rows_ * encoder_.width());
     // No piece has more rows than are missing: where a window ends does not depend on the pieces.
     while (window->rows.rows < most_rows_ &&
            reader_.read(piece_, std::min(file_.piece_rows, most_rows_ - window->rows.rows))) {
