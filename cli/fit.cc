@@ -1,6 +1,7 @@
 // dma fit DATA.csv --target NAME: learns a table.
 #include <CLI/CLI.hpp>
 #include <dma/regressor/regressor.h>
+#include <dma/regressor/stream.h>
 #include <dma/special/random.h>
 #include <fmt/core.h>
 
@@ -86,9 +87,25 @@ void print_features(const Encoder& encoder) {
   }
 }
 
-void print_understood(const Table& table, const Encoder& encoder, std::size_t held_out) {
-  fmt::print(stderr, "{}: {} rows, {} columns\n", table.source, table.rows() + held_out,
-             table.columns.size());
+// What was read.
+struct Facts {
+  std::string source;
+  std::size_t rows, columns, held_out, without_target;
+  bool numeric_header;
+};
+
+Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out) {
+  std::size_t empty = 0;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    empty += std::any_of(encoder.targets.begin(), encoder.targets.end(),
+                         [&](const auto& target) { return table.find(target.name)->empty(row); });
+  }
+  return {table.source, table.rows() + held_out, table.columns.size(), held_out,
+          empty,        table.numeric_header};
+}
+
+void print_understood(const Facts& facts, const Encoder& encoder) {
+  fmt::print(stderr, "{}: {} rows, {} columns\n", facts.source, facts.rows, facts.columns);
   for (const TargetColumn& target : encoder.targets) {
     fmt::print(stderr, "  {:<26} {}, mean {:.4g}, deviation {:.4g}\n", "target", target.name,
                target.mean, target.deviation);
@@ -97,16 +114,14 @@ void print_understood(const Table& table, const Encoder& encoder, std::size_t he
   for (const DroppedColumn& column : encoder.dropped) {
     fmt::print(stderr, "  {:<26} {}: {}\n", "left out", column.name, column.reason);
   }
-  std::size_t empty = 0;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    empty += std::any_of(encoder.targets.begin(), encoder.targets.end(),
-                         [&](const auto& target) { return table.find(target.name)->empty(row); });
+  fmt::print(stderr, "  {:<26} {} to learn from", "rows",
+             facts.rows - facts.held_out - facts.without_target);
+  if (facts.held_out > 0) fmt::print(stderr, ", {} held out", facts.held_out);
+  if (facts.without_target > 0) {
+    fmt::print(stderr, ", {} left out because the target is empty", facts.without_target);
   }
-  fmt::print(stderr, "  {:<26} {} to learn from", "rows", table.rows() - empty);
-  if (held_out > 0) fmt::print(stderr, ", {} held out", held_out);
-  if (empty > 0) fmt::print(stderr, ", {} left out because the target is empty", empty);
   fmt::print(stderr, "\n");
-  if (table.numeric_header) {
+  if (facts.numeric_header) {
     fmt::print(
         stderr,
         "  note: the first line was taken as names although it consists of numbers; if it is "
@@ -151,6 +166,62 @@ std::filesystem::path default_model(const std::string& data) {
   return name.replace_extension(".safetensors");
 }
 
+void save(const Regressor& model, const Arguments& arguments) {
+  model.save(arguments.model, arguments.slim);
+  if (model.report().stopped != Stopped::interrupted) return;
+  fmt::print(stderr, "Interrupted: {} holds what was learnt until then.\n",
+             arguments.model.string());
+}
+
+void print_outcome(const Regressor& model, const std::vector<Scored>& tests,
+                   const Arguments& arguments) {
+  if (!arguments.json) return print_result(model.model(), tests, arguments.model);
+  Json json = fit_json(model.model());
+  json["model"] = arguments.model.string();
+  json["peak_bytes"] = peak_bytes();
+  for (const Scored& scored : tests) {
+    Json& entry = json[scored.name == "held out" ? "holdout" : "test"];
+    entry = metrics_json(scored.targets.front());
+    entry["rows"] = scored.targets.front().values;
+  }
+  fmt::print("{}\n", json.dump());
+}
+
+// Reads the file to its end, so that a mistake in it shows at once.
+void look_at(const StreamedFile& file, const Encoder& encoder) {
+  CsvOptions options = file.csv;
+  options.columns = encoder.wanted(true);
+  CsvReader reader(file.path, options);
+  Table piece;
+  while (reader.read(piece, file.piece_rows)) encoder.encode(piece);
+}
+
+// A file of any size, if nothing of its rows is to be kept and one pass is asked for.
+void run_stream(const Arguments& arguments) {
+  const RegressorOptions& options = arguments.options;
+  const StreamedFile file{arguments.data, arguments.csv.options(), arguments.holdout};
+  StreamedTable found = look_through(file, options);
+  print_understood({found.source, found.rows, found.columns, found.held_out, found.without_target,
+                    found.numeric_header},
+                   found.encoder);
+  const StreamedFile test_file{arguments.test, arguments.csv.options()};
+  if (!arguments.test.empty()) look_at(test_file, found.encoder);
+  const Interruption interruption;
+  const Regressor model = [&] {
+    StreamBar bar;
+    return fit_stream(file, std::move(found.encoder), options, bar.callback());
+  }();
+  save(model, arguments);
+  std::vector<Scored> tests;
+  if (found.held_out > 0) {
+    tests.push_back({"held out", evaluate_stream(model, file, options.threads)});
+  }
+  if (!arguments.test.empty()) {
+    tests.push_back({"test file", evaluate_stream(model, test_file, options.threads)});
+  }
+  print_outcome(model, tests, arguments);
+}
+
 void run(Arguments& arguments) {
   RegressorOptions& options = arguments.options;
   options.hidden = parse_hidden(arguments.hidden);
@@ -172,6 +243,7 @@ void run(Arguments& arguments) {
     throw CLI::RequiredError("--target: which column is to be predicted? " + arguments.data +
                              " has " + names + ";");
   }
+  if (is_one_pass(options) && can_stream(arguments.data)) return run_stream(arguments);
   Table table = read_csv(arguments.data, csv);
   std::optional<Table> held_out;
   if (arguments.holdout > 0) {
@@ -180,7 +252,7 @@ void run(Arguments& arguments) {
     held_out = std::move(rest);
   }
   Encoder encoder = Regressor::encoder_for(table, options);
-  print_understood(table, encoder, held_out ? held_out->rows() : 0);
+  print_understood(facts_of(table, encoder, held_out ? held_out->rows() : 0), encoder);
   CsvOptions test_csv = arguments.csv.options();
   test_csv.columns = encoder.wanted(true);
   std::optional<Table> test;  // read before the fit, so that a mistake in it shows at once
@@ -191,25 +263,11 @@ void run(Arguments& arguments) {
     ProgressBar bar;
     return Regressor::fit(std::move(table), std::move(encoder), options, bar.callback());
   }();
-  model.save(arguments.model, arguments.slim);
-  if (model.report().stopped == Stopped::interrupted) {
-    fmt::print(stderr, "Interrupted: {} holds what was learnt until then.\n",
-               arguments.model.string());
-  }
+  save(model, arguments);
   std::vector<Scored> tests;
   if (held_out) tests.push_back({"held out", model.evaluate(*held_out, options.threads)});
   if (test) tests.push_back({"test file", model.evaluate(*test, options.threads)});
-
-  if (!arguments.json) return print_result(model.model(), tests, arguments.model);
-  Json json = fit_json(model.model());
-  json["model"] = arguments.model.string();
-  json["peak_bytes"] = peak_bytes();
-  for (const Scored& scored : tests) {
-    Json& entry = json[scored.name == "held out" ? "holdout" : "test"];
-    entry = metrics_json(scored.targets.front());
-    entry["rows"] = scored.targets.front().values;
-  }
-  fmt::print("{}\n", json.dump());
+  print_outcome(model, tests, arguments);
 }
 
 }  // namespace
@@ -311,7 +369,8 @@ void add_fit(CLI::App& app) {
       ->group("Training");
   command
       ->add_option("--ledger", options.ledger,
-                   "what is remembered of each batch: full (default), average, none")
+                   "what is remembered of each batch: full (default), average, none; none with "
+                   "--epochs 1 reads the file as a stream, whatever its size")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, LedgerMode>{{"full", LedgerMode::full},
                                             {"average", LedgerMode::average},
@@ -346,7 +405,8 @@ void add_fit(CLI::App& app) {
       "examples:\n"
       "  dma fit houses.csv --target price\n"
       "  dma fit houses.csv.gz --target price --drop id --holdout 0.1 --model m.safetensors\n"
-      "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n");
+      "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n"
+      "  dma fit larger_than_memory.csv --target y --ledger none --epochs 1\n");
   command->callback([arguments] { run(*arguments); });
 }
 

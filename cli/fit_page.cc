@@ -240,9 +240,14 @@ void add_training(const Model& model, Entries& facts) {
                     "and function are refined in turn",
                     longest));
   }
-  if (report.training.empty())
+  if (report.stream) {
+    facts.add("training curve, NLL", "not known: a stream, every row was seen once");
+  } else if (report.training.empty()) {
     facts.add("training curve, calibration", "not in this file: it has format 2");
-  facts.add("training NLL", fmt::format("{:.4f}", report.train_nll));
+  }
+  if (!std::isnan(report.train_nll)) {
+    facts.add("training NLL", fmt::format("{:.4f}", report.train_nll));
+  }
   facts.add("cavity NLL", fmt::format("{:.4f}", report.cavity_nll()));
   facts.add("seconds", fmt::format("{:.2f}", report.seconds));
 }

@@ -60,4 +60,13 @@ bool ProgressBar::show(const FitProgress& now) {
   return !Interruption::asked();
 }
 
+bool StreamBar::show(const StreamProgress& now) {
+  constexpr double parts = 1000;
+  if (line_.due()) {
+    line_.draw(static_cast<std::size_t>(parts * now.share), static_cast<std::size_t>(parts),
+               fmt::format("{} rows learnt, {:.0f} % of the file", now.rows, 100 * now.share));
+  }
+  return !Interruption::asked();
+}
+
 }  // namespace dma::cli

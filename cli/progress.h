@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dma/regressor/regressor.h>
+#include <dma/regressor/stream.h>
 
 #include <chrono>
 #include <string>
@@ -49,6 +50,19 @@ class ProgressBar {
  private:
   ProgressLine line_;
   std::vector<std::size_t> epochs_;  // of each member
+};
+
+// Of a stream.
+class StreamBar {
+ public:
+  // False once Ctrl-C was pressed.
+  bool show(const StreamProgress& now);
+  OnStreamProgress callback() {
+    return [this](const StreamProgress& now) { return show(now); };
+  }
+
+ private:
+  ProgressLine line_;
 };
 
 }  // namespace dma::cli

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <cmath>
 
 namespace dma::cli {
 
@@ -65,12 +66,21 @@ void print_fit(const Model& model) {
             "{:.4g}{}", report.noise_std[k],
             report.noise_at_floor[k] ? ", the least there is: the rows are fitted exactly" : ""));
   }
-  print_entry("training NLL", fmt::format("{:.4f}", report.train_nll));
-  print_entry("cavity NLL",
-              fmt::format("{:.4f}, as a held-out set would score", report.cavity_nll()));
+  if (std::isnan(report.train_nll)) {
+    print_entry("training NLL", "not known: every row was seen once");
+  } else {
+    print_entry("training NLL", fmt::format("{:.4f}", report.train_nll));
+  }
+  print_entry("cavity NLL", fmt::format("{:.4f}, {}", report.cavity_nll(),
+                                        report.stream ? "of each row before it was learnt"
+                                                      : "as a held-out set would score"));
   print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
   if (model.options.belief == Belief::joint && model.options.ledger != LedgerMode::full) {
     print_entry("ledger", "not kept, it would be large: to forget rows will need --data");
+  }
+  if (report.stream) {
+    print_entry("stream", fmt::format("in one pass; learning alone: {:.0f} rows a second",
+                                      report.rows_per_second()));
   }
   print_entry("time, memory",
               fmt::format("{:.2f} s, {} at most", report.seconds, bytes_text(peak_bytes())));
@@ -139,6 +149,8 @@ Json fit_json(const Model& model) {
           {"cavity_nll", report.cavity_nll()},
           {"cavity_coverage", coverage_json(report.cavity_coverage())},
           {"seconds", report.seconds},
+          {"stream", report.stream},
+          {"rows_per_second", report.stream ? Json(report.rows_per_second()) : Json()},
           {"batches", report.batches},
           {"batch_size", report.batch_size},
           {"ledger_bytes", report.ledger_bytes},

@@ -11,5 +11,6 @@
 #include <dma/metrics/metrics.h>
 #include <dma/network/trainer.h>
 #include <dma/regressor/regressor.h>
+#include <dma/regressor/stream.h>
 #include <dma/special/accuracy.h>
 #include <dma/special/normal.h>

@@ -23,6 +23,10 @@ class ByteSource {
   // Whether it can be read again from its beginning: a pipe cannot.
   bool can_rewind() const { return size_ > 0; }
   void rewind();
+  // How much of the file has been read; 0 if its size is not known.
+  double share() const {
+    return size_ == 0 ? 0 : static_cast<double>(taken_) / static_cast<double>(size_);
+  }
 
   const std::string& name() const { return name_; }
   // How many bytes read() will have given at the end, from what the file's bytes gave so far; 0: unknown.

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "data/dictionary.h"
@@ -103,17 +104,36 @@ bool is_number(std::string_view text) {
   return csv::read_number(cell, value) != Reading::text;
 }
 
+// Whether the values of a column of text are all numbers, some with a decimal comma.
+struct Commas {
+  bool possible = true;
+  std::size_t first_line = 0;  // 0: no comma so far
+  std::string first_value = {};
+  // Distinct values; emptied once there are so many that an answer was due.
+  std::unordered_set<std::string> values = {};
+  bool answered = false;
+};
+
 // One column of the result.
 struct Output {
   std::size_t cell = 0;  // its place in a row of the file
   CellType type = CellType::detect;
-  bool turned = false;  // detected as text, but after numbers: to be read again
+  bool turned = false;       // detected as text: if after numbers, to be read again
+  bool has_numbers = false;  // in the pieces before
   csv::Dictionary dictionary = {};
+  Commas commas = {};
   // The first number that is not allowed, of a column that may still turn out to be text.
   Reading refused = Reading::number;
   std::size_t refused_line = 0;
   std::string refused_value = {};
+
+  bool is_text() const { return type == CellType::text || turned; }
 };
+
+bool has_numbers(const Column& column) {
+  return std::any_of(column.numbers.begin(), column.numbers.end(),
+                     [](double value) { return !std::isnan(value); });
+}
 
 class TableReader {
  public:
@@ -128,7 +148,9 @@ class TableReader {
   // Reserves memory for the rows that are expected and gives their number.
   std::size_t reserve(Table& table) const;
   // Throws DataError if the columns cannot be used as they are.
-  void finish(const Table& table) const;
+  void finish() const;
+  // How much of the file has been read; 0 if that is not known.
+  double share() const { return rows_.share(); }
 
   bool any_turned() const { return any_turned_; }
   // To the first row again, with the columns that turned as text.
@@ -146,13 +168,15 @@ class TableReader {
   std::string place(std::size_t line, const Output& output) const;
   [[noreturn]] void fail(const Output& output, Reading reading, std::size_t line,
                          std::string_view value) const;
-  void check_commas(const Table& table, std::size_t k) const;
+  void note_value(Output& output, const std::string& value);
+  void check_commas(const Output& output) const;
 
   RowReader rows_;
   bool header_;
   bool numeric_header_ = false;
   bool is_first_ = true;  // the present row is the first of the file and has not been used
   std::size_t header_line_ = 0;
+  std::size_t appended_ = 0;  // rows
   std::vector<std::string> names_;
   std::vector<Output> outputs_;
   bool any_turned_ = false;
@@ -198,7 +222,8 @@ void TableReader::clear(Table& table) {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     Column& column = table.columns[k];
     column.name = names_[outputs_[k].cell];
-    column.is_text = outputs_[k].type == CellType::text || outputs_[k].turned;
+    if (!column.is_text && has_numbers(column)) outputs_[k].has_numbers = true;
+    column.is_text = outputs_[k].is_text();
     column.numbers.clear();
     column.codes.clear();
     column.values.clear();
@@ -211,7 +236,12 @@ void TableReader::restart() {
   rows_.next();
   is_first_ = !header_;
   any_turned_ = false;
-  for (Output& output : outputs_) output.refused = Reading::number;
+  appended_ = 0;
+  for (Output& output : outputs_) {
+    output.refused = Reading::number;
+    output.has_numbers = false;
+    output.commas = {};
+  }
 }
 
 bool TableReader::next_row() {
@@ -237,6 +267,7 @@ void note_line(Table& table, std::size_t line) {
 
 bool TableReader::append(Table& table) {
   if (!next_row()) return false;
+  ++appended_;
   note_line(table, rows_.line());
   const std::span<const Cell> cells = rows_.cells();
   const std::span<Output> outputs = outputs_;
@@ -265,7 +296,7 @@ void TableReader::append_text(Table& table, std::size_t k, const Cell& cell) {
   }
   const std::size_t known = column.values.size();
   column.codes.push_back(outputs_[k].dictionary.code(csv::content(cell, scratch_), column.values));
-  if (column.values.size() > known && known + 1 == enough_commas) check_commas(table, k);
+  if (column.values.size() > known) note_value(outputs_[k], column.values.back());
 }
 
 void TableReader::append_unusual(Table& table, std::size_t k, const Cell& cell) {
@@ -285,9 +316,8 @@ void TableReader::append_unusual(Table& table, std::size_t k, const Cell& cell) 
 void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
   Column& column = table.columns[k];
   Output& output = outputs_[k];
-  const bool has_numbers = std::any_of(column.numbers.begin(), column.numbers.end(),
-                                       [](double value) { return !std::isnan(value); });
-  if (!has_numbers) {
+  if (!output.has_numbers && !has_numbers(column)) {
+    output.turned = true;
     column.is_text = true;
     column.codes.assign(column.numbers.size(), Column::empty_cell);
     column.numbers = {};
@@ -344,30 +374,39 @@ void TableReader::fail(const Output& output, Reading reading, std::size_t line,
 
 // A column of text that is numbers with decimal commas is a mistake, and as categories it would be an
 // expensive one.
-void TableReader::check_commas(const Table& table, std::size_t k) const {
-  const Column& column = table.columns[k];
-  if (!column.is_text || outputs_[k].type == CellType::text) return;
-  const std::vector<std::string>& values = column.values;
-  const auto is_usual = [](const std::string& text) {
-    return csv::has_decimal_comma(text) || is_number(text);
-  };
-  if (!std::all_of(values.begin(), values.end(), is_usual)) return;
-  const auto first = std::find_if(values.begin(), values.end(), csv::has_decimal_comma);
-  if (first == values.end()) return;
-  const auto code = static_cast<std::uint32_t>(first - values.begin());
-  const auto row = std::find(column.codes.begin(), column.codes.end(), code);
-  throw DataError(
-      place(table.line(static_cast<std::size_t>(row - column.codes.begin())), outputs_[k]) +
-      shown(*first) + " has a decimal comma; write numbers with a decimal point, " +
-      "or ask for the column as text");
+void TableReader::note_value(Output& output, const std::string& value) {
+  Commas& commas = output.commas;
+  if (output.type == CellType::text || !commas.possible) return;
+  const bool comma = csv::has_decimal_comma(value);
+  if (!comma && !is_number(value)) {
+    commas = {.possible = false};
+    return;
+  }
+  if (comma && commas.first_line == 0) {
+    commas.first_line = rows_.line();
+    commas.first_value = value;
+  }
+  if (commas.answered) return;
+  commas.values.insert(value);
+  if (commas.values.size() < enough_commas) return;
+  check_commas(output);
+  commas.values = {};
+  commas.answered = true;
 }
 
-void TableReader::finish(const Table& table) const {
-  if (table.rows() == 0) throw DataError(rows_.name() + ": the file has a header but no rows");
-  for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    const Output& output = outputs_[k];
-    check_commas(table, k);
-    if (table.columns[k].is_text || output.refused == Reading::number) continue;
+void TableReader::check_commas(const Output& output) const {
+  const Commas& commas = output.commas;
+  if (!output.is_text() || !commas.possible || commas.first_line == 0) return;
+  throw DataError(place(commas.first_line, output) + shown(commas.first_value) +
+                  " has a decimal comma; write numbers with a decimal point, " +
+                  "or ask for the column as text");
+}
+
+void TableReader::finish() const {
+  if (appended_ == 0) throw DataError(rows_.name() + ": the file has a header but no rows");
+  for (const Output& output : outputs_) {
+    check_commas(output);
+    if (output.is_text() || output.refused == Reading::number) continue;
     fail(output, output.refused, output.refused_line, output.refused_value);
   }
 }
@@ -406,6 +445,23 @@ bool read_table(TableReader& reader, Table& table, bool is_first) {
   return false;
 }
 
+// As read_table, piece by piece.
+bool read_pieces(TableReader& reader, std::size_t rows, const std::function<void()>& begin,
+                 const std::function<void(const Table&)>& take, bool is_first) {
+  begin();
+  Table piece;
+  for (bool more = true; more;) {
+    reader.clear(piece);
+    while (piece.rows() < rows && more && !reader.any_turned()) more = reader.append(piece);
+    if (reader.any_turned()) {
+      read_on(reader, !is_first);
+      return false;
+    }
+    if (piece.rows() > 0) take(piece);
+  }
+  return true;
+}
+
 void give_back(std::vector<double>& numbers) {
   if (numbers.capacity() > numbers.size() + numbers.size() / 4) numbers.shrink_to_fit();
 }
@@ -426,9 +482,19 @@ Table read_csv(const std::filesystem::path& path, const CsvOptions& options) {
   for (bool is_first = true; !read_table(reader, table, is_first); is_first = false) {
     reader.restart();
   }
-  reader.finish(table);
+  reader.finish();
   for (Column& column : table.columns) give_back(column.numbers);
   return table;
+}
+
+void read_csv_pieces(const std::filesystem::path& path, const CsvOptions& options, std::size_t rows,
+                     const std::function<void()>& begin,
+                     const std::function<void(const Table&)>& take) {
+  TableReader reader(path, options, CellType::detect);
+  for (bool is_first = true; !read_pieces(reader, rows, begin, take, is_first); is_first = false) {
+    reader.restart();
+  }
+  reader.finish();
 }
 
 std::vector<std::string> csv_columns(const std::filesystem::path& path, const CsvOptions& options) {
@@ -451,6 +517,8 @@ CsvReader::CsvReader(const std::filesystem::path& path, const CsvOptions& option
 CsvReader::~CsvReader() = default;
 CsvReader::CsvReader(CsvReader&&) noexcept = default;
 CsvReader& CsvReader::operator=(CsvReader&&) noexcept = default;
+
+double CsvReader::share() const { return state_->share(); }
 
 bool CsvReader::read(Table& piece, std::size_t rows) {
   state_->clear(piece);

@@ -14,6 +14,7 @@
 #include "data/datetime.h"
 #include "data/row_hash.h"
 #include "data/scale.h"
+#include "data/value_counts.h"
 
 namespace dma {
 namespace {
@@ -286,33 +287,155 @@ std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_
 
 constexpr const char* target_expectation = "is text: the target must be a number";
 
-// The cells of the rows; an error if one is text, infinite or out of reach of the scales.
-std::vector<double> gather(const Table& table, const Cells& cells,
-                           std::span<const std::size_t> rows, const std::string& expected) {
-  std::vector<double> numbers;
-  numbers.reserve(rows.size());
+// What is known so far of a column of numbers.
+struct Numbers {
+  ScaleBuilder scale = {};
+  std::string first = {};  // that is not empty, as it stands there
+  bool any_empty = false;
+  std::optional<DataError> error = {};  // the first
+};
+
+// An error if a cell is text, infinite or out of reach of the scales; it is kept, since one in another column
+// may be to be told first.
+void take_numbers(const Table& piece, const Cells& cells, std::span<const std::size_t> rows,
+                  const std::string& expected, Numbers& known) {
   for (const std::size_t row : rows) {
     const double x = number_at(cells, row);
-    if (std::abs(x) > 1e300) {
-      throw error_at(
-          table, *cells.column, row,
-          cells.codes != nullptr && x == unreadable ? expected : "is beyond 1e300 in size");
+    if (std::abs(x) <= 1e300) {
+      if (known.scale.count() == 0) known.first = shown(*cells.column, row);
+      known.scale.add(x);
+    } else if (x != x) {
+      known.any_empty = true;
+    } else if (!known.error) {
+      const bool is_text = cells.codes != nullptr && x == unreadable;
+      known.error =
+          error_at(piece, *cells.column, row, is_text ? expected : "is beyond 1e300 in size");
     }
-    numbers.push_back(x);
   }
-  return numbers;
 }
 
-TargetColumn fit_target(const Table& table, const Cells& cells, std::span<const std::size_t> rows) {
-  const std::string& name = cells.column->name;
-  const auto numbers = gather(table, cells, rows, target_expectation);
-  const Scale scale = scale_of(numbers);
-  if (scale.deviation == 0) {
-    throw error_in(
-        table, *cells.column,
-        "the target is " + shown(scale.mean) + " in every row: there is nothing to learn");
+// Whether the values are one word for true, one for false, or one of the two.
+struct Booleans {
+  bool possible = true;
+  std::array<std::string, 2> words = {};
+  ScaleBuilder scale = {};
+};
+
+double take_boolean(const std::string& value, Booleans& known) {
+  const double meaning = read_boolean(value);
+  known.possible = known.possible && meaning != unreadable;
+  if (!known.possible) return nothing;
+  std::string& word = known.words[static_cast<std::size_t>(meaning)];
+  if (word.empty()) word = lower(value);
+  known.possible = word == lower(value);
+  return meaning;
+}
+
+// Which orders of day and month the values allow, and the scale in either.
+struct Dates {
+  bool month_first = true, day_first = true;
+  ScaleBuilder by_month = {}, by_day = {};
+  std::optional<DataError> unclear = {};  // of the first cell that the order matters to
+
+  bool possible() const { return month_first || day_first; }
+};
+
+// What a text of a piece stands for, and where it is counted.
+struct Meaning {
+  std::size_t generation = std::numeric_limits<std::size_t>::max();
+  std::size_t place = 0;
+  double boolean = nothing, by_month = nothing, by_day = nothing;
+};
+
+void take_date(const Table& piece, const Column& column, std::size_t row, Dates& known,
+               Meaning& meaning) {
+  const std::string& value = column.values[column.codes[row]];
+  if (const auto date = parse_datetime(value, SlashDates::none)) {
+    meaning.by_month = meaning.by_day = *date;
+    return;
   }
-  return {name, scale.mean, scale.deviation};
+  const auto by_month = parse_datetime(value, SlashDates::month_first);
+  const auto by_day = parse_datetime(value, SlashDates::day_first);
+  known.month_first = known.month_first && by_month;
+  known.day_first = known.day_first && by_day;
+  meaning.by_month = by_month.value_or(nothing);
+  meaning.by_day = by_day.value_or(nothing);
+  if (known.unclear || !known.possible()) return;
+  known.unclear =
+      error_at(piece, column, row,
+               "may be day/month or month/day, and no date of the column tells which; write dates "
+               "as YYYY-MM-DD, drop the column, or name it as categorical");
+}
+
+// What is known so far of a column of text.
+struct Texts {
+  ValueCounts counts = ValueCounts();
+  std::size_t filled = 0, empty = 0;
+  std::string first = {};  // that is not empty
+  Booleans booleans = {};
+  Dates dates = {};
+};
+
+Meaning meaning_of(const Table& piece, const Column& column, std::size_t row, Texts& known) {
+  Meaning meaning;
+  const std::string& value = column.values[column.codes[row]];
+  meaning.place = known.counts.place(value);
+  meaning.generation = known.counts.generation();
+  if (known.booleans.possible) meaning.boolean = take_boolean(value, known.booleans);
+  if (known.dates.possible()) take_date(piece, column, row, known.dates, meaning);
+  return meaning;
+}
+
+void take_texts(const Table& piece, const Column& column, std::span<const std::size_t> rows,
+                Texts& known) {
+  std::vector<Meaning> meanings(column.values.size());
+  for (const std::size_t row : rows) {
+    const std::uint32_t code = column.codes[row];
+    if (code == Column::empty_cell || column.values[code].empty()) {
+      ++known.empty;
+      continue;
+    }
+    if (known.filled++ == 0) known.first = shown(column, row);
+    Meaning& meaning = meanings[code];
+    if (meaning.generation != known.counts.generation()) {
+      meaning = meaning_of(piece, column, row, known);
+    }
+    known.counts.count(meaning.place);
+    if (known.booleans.possible) known.booleans.scale.add(meaning.boolean);
+    if (known.dates.month_first) known.dates.by_month.add(meaning.by_month);
+    if (known.dates.day_first) known.dates.by_day.add(meaning.by_day);
+  }
+}
+
+// What is known so far of a feature's column.
+struct KnownColumn {
+  std::string name;
+  bool forced = false;  // to be categorical
+  bool is_text = false;
+  std::size_t rows = 0;
+  Numbers numbers = {};
+  Texts texts = {};
+};
+
+// A column of a CSV file may be empty in the first pieces, as if it were of numbers, and of text from then on.
+void accept_type(const Table& piece, const Column& column, KnownColumn& known) {
+  if (column.is_text == known.is_text) return;
+  const bool was_empty = known.numbers.scale.count() + known.texts.filled == 0;
+  if (known.is_text || !was_empty || known.numbers.error) {
+    throw error_in(piece, column, "is text in one piece of the table and numbers in another");
+  }
+  known.is_text = true;
+  known.texts.empty = known.rows;
+}
+
+void take_feature(const Table& piece, const Column& column, std::span<const std::size_t> rows,
+                  KnownColumn& known) {
+  accept_type(piece, column, known);
+  known.rows += rows.size();
+  if (column.is_text) return take_texts(piece, column, rows, known.texts);
+  if (known.forced) return take_texts(piece, as_text(column), rows, known.texts);
+  const FeatureColumn feature{.name = known.name, .kind = ColumnKind::numeric};
+  take_numbers(piece, cells_of(column, feature), rows, expectation(feature.kind), known.numbers);
 }
 
 // A feature, or the reason why it is none.
@@ -323,161 +446,72 @@ struct Fitted {
 
 std::string constant(const std::string& value) { return "constant: " + value; }
 
-Fitted fit_numbers(const Table& table, const Column& column, FeatureColumn feature,
-                   std::span<const std::size_t> rows) {
-  const auto numbers = gather(table, cells_of(column, feature), rows, expectation(feature.kind));
-  const Scale scale = scale_of(numbers);
-  const auto is_empty = [](double x) { return x != x; };
-  feature.indicator = std::any_of(numbers.begin(), numbers.end(), is_empty);
+Fitted fit_numbers(FeatureColumn feature, const ScaleBuilder& numbers, bool any_empty,
+                   const std::string& first) {
+  const Scale scale = numbers.finish();
+  feature.indicator = any_empty;
   feature.mean = scale.mean;
   feature.deviation = scale.deviation;
   if (scale.deviation > 0) {
     if (feature.kind == ColumnKind::boolean) feature.deviation = 1;
     return {std::move(feature)};
   }
-  const auto value = std::find_if_not(numbers.begin(), numbers.end(), is_empty);
-  if (value == numbers.end()) return {.dropped = "empty"};
-  if (!feature.indicator) {
-    const auto row = rows[static_cast<std::size_t>(value - numbers.begin())];
-    return {.dropped = constant(shown(column, row))};
-  }
+  if (numbers.count() == 0) return {.dropped = "empty"};
+  if (!any_empty) return {.dropped = constant(first)};
   return {std::move(feature)};
 }
 
-// How often each value of a text column stands in some rows.
-struct Counts {
-  std::vector<std::size_t> of_value;
-  std::size_t filled = 0, empty = 0, distinct = 0;
-};
-
-Counts count(const Column& column, std::span<const std::size_t> rows) {
-  Counts counts{.of_value = std::vector<std::size_t>(column.values.size())};
-  for (const std::size_t row : rows) {
-    const std::uint32_t code = column.codes[row];
-    const bool empty = code == Column::empty_cell || column.values[code].empty();
-    empty ? ++counts.empty : ++counts.of_value[code];
-  }
-  for (const std::size_t times : counts.of_value) {
-    counts.filled += times;
-    counts.distinct += times > 0;
-  }
-  return counts;
-}
-
-// Whether the values are one word for true, one for false, or one of the two.
-bool all_booleans(const Column& column, const Counts& counts) {
-  std::array<std::string, 2> words;
-  for (std::size_t k = 0; k < column.values.size(); ++k) {
-    if (counts.of_value[k] == 0) continue;
-    const double meaning = read_boolean(column.values[k]);
-    if (meaning == unreadable) return false;
-    std::string& word = words[static_cast<std::size_t>(meaning)];
-    if (word.empty()) word = lower(column.values[k]);
-    if (word != lower(column.values[k])) return false;
-  }
-  return true;
-}
-
-// Which orders of day and month the values allow.
-struct DateOrders {
-  bool month_first = true, day_first = true;
-  std::optional<std::size_t> slash = {};  // a value that the order matters to
-  bool dates() const { return month_first || day_first; }
-};
-
-DateOrders date_orders(const Column& column, const Counts& counts) {
-  DateOrders orders;
-  for (std::size_t k = 0; k < column.values.size() && orders.dates(); ++k) {
-    if (counts.of_value[k] == 0) continue;
-    const std::string& value = column.values[k];
-    if (parse_datetime(value, SlashDates::none)) continue;
-    if (!orders.slash) orders.slash = k;
-    orders.month_first = orders.month_first && parse_datetime(value, SlashDates::month_first);
-    orders.day_first = orders.day_first && parse_datetime(value, SlashDates::day_first);
-  }
-  return orders;
-}
-
-SlashDates decide(const Table& table, const Column& column, std::span<const std::size_t> rows,
-                  const DateOrders& orders) {
-  if (!orders.slash) return SlashDates::none;
-  if (!orders.month_first) return SlashDates::day_first;
-  if (!orders.day_first) return SlashDates::month_first;
-  const auto has_value = [&](std::size_t row) { return column.codes[row] == *orders.slash; };
-  const std::size_t row = *std::find_if(rows.begin(), rows.end(), has_value);
-  throw error_at(
-      table, column, row,
-      "may be day/month or month/day, and no date of the column tells which; write dates "
-      "as YYYY-MM-DD, drop the column, or name it as categorical");
-}
-
-std::vector<std::string> most_frequent(const Column& column, const Counts& counts,
-                                       std::size_t most) {
-  std::vector<std::size_t> order(column.values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::erase_if(order, [&](std::size_t k) { return counts.of_value[k] == 0; });
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return counts.of_value[a] > counts.of_value[b];
-  });
-  if (order.size() > most) order.resize(most);
-  std::vector<std::string> categories;
-  for (const std::size_t k : order) categories.push_back(column.values[k]);
-  if (counts.empty > 0) categories.emplace_back();
-  return categories;
-}
-
-Fitted fit_categories(const Column& column, const Counts& counts, FeatureColumn feature,
+Fitted fit_categories(FeatureColumn feature, const KnownColumn& known,
                       const EncoderOptions& options) {
   feature.kind = ColumnKind::categorical;
-  const bool forced = contains(options.categorical, column.name);
-  if (!forced && counts.distinct > options.most_categories && 2 * counts.distinct > counts.filled) {
+  const Texts& texts = known.texts;
+  const std::size_t distinct = texts.counts.distinct();
+  if (!known.forced && distinct > options.most_categories && 2 * distinct > texts.filled) {
     return {.dropped =
                 "text, almost every value different, like a name or an id; "
                 "name it as categorical to keep it"};
   }
-  feature.categories = most_frequent(column, counts, options.most_categories);
+  feature.categories = texts.counts.most_frequent(options.most_categories);
+  if (texts.empty > 0) feature.categories.emplace_back();
   return {std::move(feature)};
 }
 
-Fitted fit_text(const Table& table, const Column& column, FeatureColumn feature,
-                std::span<const std::size_t> rows, const EncoderOptions& options) {
-  const Counts counts = count(column, rows);
-  if (counts.distinct == 0) return {.dropped = "empty"};
-  if (counts.distinct == 1 && counts.empty == 0) {
-    return {.dropped = constant(shown(column, rows.front()))};
+Fitted fit_dates(FeatureColumn feature, const Texts& texts) {
+  const Dates& dates = texts.dates;
+  feature.kind = ColumnKind::datetime;
+  if (dates.unclear && dates.month_first && dates.day_first) throw DataError(*dates.unclear);
+  if (dates.unclear) {
+    feature.dates = dates.month_first ? SlashDates::month_first : SlashDates::day_first;
   }
-  if (contains(options.categorical, column.name)) {
-    return fit_categories(column, counts, std::move(feature), options);
+  const ScaleBuilder& scale = dates.month_first ? dates.by_month : dates.by_day;
+  return fit_numbers(std::move(feature), scale, texts.empty > 0, texts.first);
+}
+
+Fitted fit_feature(const KnownColumn& known, const EncoderOptions& options) {
+  FeatureColumn feature{.name = known.name, .text = known.is_text};
+  if (!known.is_text && !known.forced) {
+    if (known.numbers.error) throw DataError(*known.numbers.error);
+    return fit_numbers(std::move(feature), known.numbers.scale, known.numbers.any_empty,
+                       known.numbers.first);
   }
-  if (all_booleans(column, counts)) {
+  const Texts& texts = known.texts;
+  if (texts.filled == 0) return {.dropped = "empty"};
+  if (texts.counts.distinct() == 1 && texts.empty == 0) return {.dropped = constant(texts.first)};
+  if (known.forced) return fit_categories(std::move(feature), known, options);
+  if (texts.booleans.possible) {
     feature.kind = ColumnKind::boolean;
-    return fit_numbers(table, column, std::move(feature), rows);
+    return fit_numbers(std::move(feature), texts.booleans.scale, texts.empty > 0, texts.first);
   }
-  const DateOrders orders = date_orders(column, counts);
-  if (orders.dates()) {
-    feature.kind = ColumnKind::datetime;
-    feature.dates = decide(table, column, rows, orders);
-    return fit_numbers(table, column, std::move(feature), rows);
-  }
-  return fit_categories(column, counts, std::move(feature), options);
+  if (texts.dates.possible()) return fit_dates(std::move(feature), texts);
+  return fit_categories(std::move(feature), known, options);
 }
 
-Fitted fit_feature(const Table& table, const Column& column, std::span<const std::size_t> rows,
-                   const EncoderOptions& options) {
-  FeatureColumn feature{.name = column.name, .text = column.is_text};
-  if (column.is_text) return fit_text(table, column, std::move(feature), rows, options);
-  if (contains(options.categorical, column.name)) {
-    return fit_text(table, as_text(column), std::move(feature), rows, options);
-  }
-  return fit_numbers(table, column, std::move(feature), rows);
-}
-
-DataError no_feature(const Table& table, const std::vector<DroppedColumn>& dropped) {
+DataError no_feature(const std::string& source, const std::vector<DroppedColumn>& dropped) {
   std::string reasons;
   for (const DroppedColumn& column : dropped) {
     reasons += (reasons.empty() ? ": '" : ", '") + column.name + "' (" + column.reason + ")";
   }
-  return DataError(table.source + ": no feature is left" + reasons);
+  return DataError(source + ": no feature is left" + reasons);
 }
 
 // ------------------------------------------------------------------------------------------- encode
@@ -646,28 +680,95 @@ std::size_t FeatureColumn::width() const {
   return (deviation != 0 ? 1 : 0) + (indicator ? 1 : 0);
 }
 
-Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
-  validate(table, options);
-  std::vector<Cells> targets;
-  for (const std::string& name : options.targets) targets.push_back(target_cells(table, name));
-  const auto rows = rows_with(targets, table.rows());
-  if (rows.size() < 2) {
-    throw DataError(table.source + ": " + std::to_string(rows.size()) + " of " +
-                    std::to_string(table.rows()) + " rows have a target; it takes two at least");
-  }
-  Encoder encoder;
-  for (const Cells& target : targets) encoder.targets.push_back(fit_target(table, target, rows));
-  const std::string named = options.features.empty() ? "" : "named, but ";
-  for (const std::string& name : feature_names(table, options)) {
-    Fitted fitted = fit_feature(table, column_of(table, name), rows, options);
-    if (fitted.dropped.empty()) {
-      encoder.features.push_back(std::move(fitted.feature));
-    } else {
-      encoder.dropped.push_back({name, named + fitted.dropped});
+class EncoderBuilder::State {
+ public:
+  explicit State(EncoderOptions options) : options_(std::move(options)) {}
+
+  void add(const Table& piece) {
+    if (!begun_) begin(piece);
+    piece.validate();
+    std::vector<Cells> targets;
+    for (const std::string& name : options_.targets) targets.push_back(target_cells(piece, name));
+    const auto rows = rows_with(targets, piece.rows());
+    rows_ += piece.rows();
+    rows_with_target_ += rows.size();
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      take_numbers(piece, targets[k], rows, target_expectation, targets_[k]);
+    }
+    for (KnownColumn& known : features_) {
+      take_feature(piece, column_of(piece, known.name), rows, known);
     }
   }
-  if (encoder.features.empty()) throw no_feature(table, encoder.dropped);
-  return encoder;
+
+  Encoder finish() const {
+    if (rows_with_target_ < 2) {
+      throw DataError(source_ + ": " + std::to_string(rows_with_target_) + " of " +
+                      std::to_string(rows_) + " rows have a target; it takes two at least");
+    }
+    Encoder encoder;
+    for (std::size_t k = 0; k < targets_.size(); ++k) {
+      encoder.targets.push_back(fit_target(options_.targets[k], targets_[k]));
+    }
+    const std::string named = options_.features.empty() ? "" : "named, but ";
+    for (const KnownColumn& known : features_) {
+      Fitted fitted = fit_feature(known, options_);
+      if (fitted.dropped.empty()) {
+        encoder.features.push_back(std::move(fitted.feature));
+      } else {
+        encoder.dropped.push_back({known.name, named + fitted.dropped});
+      }
+    }
+    if (encoder.features.empty()) throw no_feature(source_, encoder.dropped);
+    return encoder;
+  }
+
+  std::size_t rows() const { return rows_; }
+  std::size_t rows_with_target() const { return rows_with_target_; }
+
+ private:
+  void begin(const Table& piece) {
+    validate(piece, options_);
+    source_ = piece.source;
+    targets_.resize(options_.targets.size());
+    for (const std::string& name : feature_names(piece, options_)) {
+      features_.push_back({.name = name, .forced = contains(options_.categorical, name)});
+    }
+    begun_ = true;
+  }
+
+  TargetColumn fit_target(const std::string& name, const Numbers& numbers) const {
+    if (numbers.error) throw DataError(*numbers.error);
+    const Scale scale = numbers.scale.finish();
+    if (scale.deviation == 0) {
+      throw DataError(source_ + ", column '" + name + "': the target is " + shown(scale.mean) +
+                      " in every row: there is nothing to learn");
+    }
+    return {name, scale.mean, scale.deviation};
+  }
+
+  EncoderOptions options_;
+  bool begun_ = false;
+  std::string source_ = Table().source;
+  std::size_t rows_ = 0, rows_with_target_ = 0;
+  std::vector<Numbers> targets_;
+  std::vector<KnownColumn> features_;
+};
+
+EncoderBuilder::EncoderBuilder(EncoderOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
+EncoderBuilder::~EncoderBuilder() = default;
+EncoderBuilder::EncoderBuilder(EncoderBuilder&&) noexcept = default;
+EncoderBuilder& EncoderBuilder::operator=(EncoderBuilder&&) noexcept = default;
+
+void EncoderBuilder::add(const Table& piece) { state_->add(piece); }
+Encoder EncoderBuilder::finish() const { return state_->finish(); }
+std::size_t EncoderBuilder::rows() const { return state_->rows(); }
+std::size_t EncoderBuilder::rows_with_target() const { return state_->rows_with_target(); }
+
+Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
+  EncoderBuilder builder(options);
+  builder.add(table);
+  return builder.finish();
 }
 
 std::size_t Encoder::width() const {

@@ -36,6 +36,7 @@ class RowReader {
   // How many rows the file seems to have if it goes on as until now, with `rows` of them read; 0: unknown.
   double expected_rows(std::size_t rows) const;
   bool can_rewind() const { return source_.can_rewind(); }
+  double share() const { return source_.share(); }
   void rewind();
 
  private:

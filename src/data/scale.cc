@@ -2,65 +2,70 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <limits>
 
 namespace dma {
-namespace {
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-  std::size_t count = 0;
-};
-
-Range range_of(std::span<const double> numbers) {
-  Range range;
-  for (const double x : numbers) {
-    if (x != x) continue;
-    range.low = std::min(range.low, x);
-    range.high = std::max(range.high, x);
-    ++range.count;
-  }
-  return range;
+// Knuth's: high + term = sum + rounding, to the bit.
+void LongSum::add(double term) {
+  const double sum = high + term;
+  const double of_term = sum - high;
+  low += (high - (sum - of_term)) + (term - of_term);
+  high = sum;
 }
 
-// sum (u x - centre) and sum (u x - centre)^2
-struct Sums {
-  double first = 0, second = 0;
-};
-
-Sums centred_sums(std::span<const double> numbers, double unit, double centre) {
-  Sums sums;
-  for (const double x : numbers) {
-    if (x != x) continue;
-    const double d = x * unit - centre;
-    sums.first += d;
-    sums.second += d * d;
-  }
-  return sums;
+void LongSum::multiply(double power_of_two) {
+  high *= power_of_two;
+  low *= power_of_two;
 }
 
-}  // namespace
+void ScaleBuilder::add(double number) {
+  if (number != number) return;
+  if (count_++ == 0) first_ = number;
+  low_ = std::min(low_, number);
+  high_ = std::max(high_, number);
+  if (std::abs(number) >= limit_) change_unit(std::abs(number));
+  const double distance = number * unit_ - first_ * unit_;
+  const double square = distance * distance;
+  distances_.add(distance);
+  squares_.add(square);
+  squares_.low += std::fma(distance, distance, -square);  // what rounding took from the square
+}
+
+void ScaleBuilder::change_unit(double size) {
+  const int exponent = std::clamp(std::ilogb(size), -1022, 1022);
+  // Sums of numbers that are nothing beside this one may become 0.
+  const double ratio = std::scalbn(1.0, exponent_ - exponent);
+  distances_.multiply(ratio);
+  squares_.multiply(ratio);
+  squares_.multiply(ratio);
+  exponent_ = exponent;
+  unit_ = std::scalbn(1.0, -exponent);
+  limit_ =
+      exponent == 1022 ? std::numeric_limits<double>::infinity() : std::scalbn(1.0, exponent + 1);
+}
+
+Scale ScaleBuilder::finish() const {
+  if (count_ == 0) return {};
+  if (low_ == high_) return {low_, 0};
+  const auto count = static_cast<double>(count_);
+  const double mean = distances_.high / count + distances_.low / count;
+  // sum (d - mean)^2 = sum d^2 - mean sum d, where the two parts of each have the digits that cancel.
+  const double product = mean * distances_.high;
+  LongSum centred = squares_;
+  centred.add(-product);
+  centred.low -= std::fma(mean, distances_.high, -product) + mean * distances_.low;
+  // `mean` is rounded: with m the true one, sum (d - m)^2 is this less what it is off by, times sum d.
+  const double rest = std::fma(-mean, count, distances_.high) + distances_.low;
+  const double variance = (centred.high + centred.low - rest * (distances_.high / count)) / count;
+  const double deviation = std::scalbn(std::sqrt(variance), exponent_);
+  return {std::scalbn(first_ * unit_ + mean, exponent_),
+          std::max(deviation, std::numeric_limits<double>::denorm_min())};
+}
 
 Scale scale_of(std::span<const double> numbers) {
-  const Range range = range_of(numbers);
-  if (range.count == 0) return {};
-  if (range.low == range.high) return {range.low, 0};
-  // In this unit the largest is between 1 and 2: no square overflows, none that matters underflows.
-  const int exponent =
-      std::clamp(std::ilogb(std::max(std::abs(range.low), std::abs(range.high))), -1022, 1022);
-  const double unit = std::scalbn(1.0, -exponent);
-  const auto count = static_cast<double>(range.count);
-  double mean = 0;
-  // The second time the sum is of small numbers: its rounding no longer grows with the offset.
-  for (int pass = 0; pass < 2; ++pass) mean += centred_sums(numbers, unit, mean).first / count;
-  const Sums sums = centred_sums(numbers, unit, mean);
-  // The mean is rounded; what it missed by is known from the first sum.
-  const double variance = (sums.second - sums.first * (sums.first / count)) / count;
-  const double deviation = std::scalbn(std::sqrt(variance), exponent);
-  return {std::scalbn(mean, exponent),
-          std::max(deviation, std::numeric_limits<double>::denorm_min())};
+  ScaleBuilder builder;
+  for (const double number : numbers) builder.add(number);
+  return builder.finish();
 }
 
 }  // namespace dma

@@ -1,6 +1,8 @@
 // data/scale.h: mean and deviation of numbers of any size.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <span>
 
 namespace dma {
@@ -9,9 +11,43 @@ struct Scale {
   double mean = 0, deviation = 0;
 };
 
+// A sum with twice the digits of a double: what rounding took from `high` is in `low`.
+struct LongSum {
+  double high = 0, low = 0;
+
+  void add(double term);
+  void multiply(double power_of_two);
+};
+
 // Of the numbers that are not NaN, which must be finite; the deviation divides by their count. It is 0
 // exactly if all are equal or there are none. Scaling the numbers by a power of two scales both results
 // by it, to the bit, as long as nothing becomes subnormal.
+//
+// One number after the other, so that it does not matter in which portions they come. Sums are of distances
+// from the first number, which is at most sqrt(count) deviations from the mean: what cancels when the square
+// of their mean is subtracted from the mean of their squares is far less than the digits that a LongSum has
+// to spare.
+class ScaleBuilder {
+ public:
+  void add(double number);
+  Scale finish() const;
+  std::size_t count() const { return count_; }
+
+ private:
+  void change_unit(double size);
+
+  std::size_t count_ = 0;
+  double first_ = 0;
+  double low_ = std::numeric_limits<double>::infinity();
+  double high_ = -std::numeric_limits<double>::infinity();
+  // In this unit the largest number is between 1 and 2: no square overflows, none that matters underflows.
+  int exponent_ = 0;
+  double unit_ = 1;  // 2^-exponent_
+  double limit_ =
+      std::numeric_limits<double>::denorm_min();  // a number of this size needs another unit
+  LongSum distances_, squares_;
+};
+
 Scale scale_of(std::span<const double> numbers);
 
 }  // namespace dma

@@ -49,12 +49,9 @@ double root_mean_square(std::span<const double> targets, std::span<const Predict
 // Counts of targets: [k] has those between the ends of the central intervals of level k - 1 and k.
 using Rings = std::array<std::size_t, levels.size() + 1>;
 
-void set_coverage(const Rings& rings, Metrics& metrics) {
-  const auto count = static_cast<double>(metrics.values);
-  std::size_t inside = 0;
+void set_coverage(std::vector<double> curve, Metrics& metrics) {
+  metrics.coverage_curve = std::move(curve);
   for (std::size_t k = 0; k < levels.size(); ++k) {
-    inside += rings[k];
-    metrics.coverage_curve.push_back(static_cast<double>(inside) / count);
     metrics.calibration_error +=
         std::abs(metrics.coverage_curve[k] - levels[k]) / static_cast<double>(levels.size());
   }
@@ -62,6 +59,16 @@ void set_coverage(const Rings& rings, Metrics& metrics) {
     const auto place = std::lround(Metrics::levels[k] / levels.front()) - 1;
     metrics.coverage[k] = metrics.coverage_curve[static_cast<std::size_t>(place)];
   }
+}
+
+std::vector<double> curve_of(const Rings& rings, std::size_t values) {
+  std::vector<double> curve;
+  std::size_t inside = 0;
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    inside += rings[k];
+    curve.push_back(static_cast<double>(inside) / static_cast<double>(values));
+  }
+  return curve;
 }
 
 }  // namespace
@@ -83,8 +90,27 @@ Metrics score(std::span<const double> targets, std::span<const Predicted> predic
     const auto bin = static_cast<std::size_t>(p.cdf(y) * static_cast<double>(metrics.pit.size()));
     ++metrics.pit[std::min(bin, metrics.pit.size() - 1)];
   }
-  set_coverage(rings, metrics);
+  set_coverage(curve_of(rings, metrics.values), metrics);
   return metrics;
+}
+
+Metrics merged(const Metrics& one, const Metrics& other) {
+  if (one.values == 0) return other;
+  if (other.values == 0) return one;
+  Metrics both{.values = one.values + other.values};
+  const double share = static_cast<double>(one.values) / static_cast<double>(both.values);
+  const auto mean = [&](double a, double b) { return share * a + (1 - share) * b; };
+  both.rmse = std::hypot(std::sqrt(share) * one.rmse, std::sqrt(1 - share) * other.rmse);
+  both.mae = mean(one.mae, other.mae);
+  both.nll = mean(one.nll, other.nll);
+  both.crps = mean(one.crps, other.crps);
+  std::vector<double> curve;
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    curve.push_back(mean(one.coverage_curve[k], other.coverage_curve[k]));
+  }
+  set_coverage(std::move(curve), both);
+  for (std::size_t k = 0; k < both.pit.size(); ++k) both.pit[k] = one.pit[k] + other.pit[k];
+  return both;
 }
 
 Metrics score(std::span<const double> targets, std::span<const double> means,

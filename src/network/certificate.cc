@@ -59,7 +59,8 @@ void CertificateCollector<T>::observe(std::size_t index, const typename Sweep<T>
       const T cavity_variance = total - v * (a * a + va) - va * w * w;
       const T signal = innovation + w * a;
       to_weights[j] = static_cast<float>(smaller_ratio(signal, cavity_variance, a, va));
-      if (index > 0) to_inputs[j] = static_cast<float>(smaller_ratio(signal, cavity_variance, w, v));
+      if (index > 0)
+        to_inputs[j] = static_cast<float>(smaller_ratio(signal, cavity_variance, w, v));
     }
   }
 }

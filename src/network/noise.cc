@@ -4,6 +4,12 @@
 #include <cmath>
 
 namespace dma::detail {
+namespace {
+
+constexpr std::size_t shortest_stretch = 256;
+constexpr std::size_t longest_stretch = std::size_t{1} << 16U;
+
+}  // namespace
 
 double most_likely_noise(std::span<const Miss> misses) {
   double scale = 0;
@@ -45,6 +51,39 @@ double most_likely_noise(std::span<const Miss> misses) {
     }
   }
   return std::exp((left + right) / 2);
+}
+
+RunningNoise::RunningNoise(double start) : noise_(start), stretch_(shortest_stretch) {}
+
+bool RunningNoise::add(Miss miss) {
+  const double total = miss.variance + noise_;
+  const double weight = 1 / (total * total);
+  now_.misses += weight * (miss.square - miss.variance);
+  now_.weights += weight;
+  now_.scale += miss.square + miss.variance;
+  ++now_.rows;
+  ++rows_;
+  if (now_.rows < stretch_) return false;
+  noise_ = estimate(now_);
+  before_ = now_;
+  now_ = {};
+  stretch_ = std::clamp(rows_ / 2, shortest_stretch, longest_stretch);
+  return true;
+}
+
+void RunningNoise::finish() {
+  now_ = {now_.misses + before_.misses, now_.weights + before_.weights, now_.scale + before_.scale,
+          now_.rows + before_.rows};
+  if (now_.rows > 0) noise_ = estimate(now_);
+  before_ = now_;
+  now_ = {};
+}
+
+// Never below the end that most_likely_noise has.
+double RunningNoise::estimate(const Sums& sums) const {
+  const double mean = sums.misses / sums.weights;
+  const double least = 1e-8 * sums.scale / static_cast<double>(sums.rows);
+  return std::max({mean, noise_ / 2, least});
 }
 
 }  // namespace dma::detail

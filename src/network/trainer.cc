@@ -244,6 +244,47 @@ class Trainer<T>::State {
     return ledger_bytes(ledger_.mode, batches_.size(), prior_rho_.size(), sizeof(T));
   }
 
+  Prediction learn(const Data& data) {
+    require(ledger_.mode == LedgerMode::none && batches_.empty(),
+            "learn() keeps nothing: it needs the ledger mode none, and no append()");
+    data.validate(inputs(), outputs());
+    if (running_noise_.empty()) begin_learning();
+    take_rows(data);
+    Prediction cavity;
+    for (auto* numbers : {&cavity.mean, &cavity.epistemic_variance, &cavity.noise_variance}) {
+      numbers->reserve(data.rows * outputs());
+    }
+    try {
+      sweep_through(cavity);
+    } catch (const NumericalBreakdown&) {
+      drop_rows();
+      throw;
+    }
+    drop_rows();
+    for (std::size_t k = 0; k < posterior_.rho.size(); ++k) {
+      posterior_.rho[k] = 1 / sweep_.variance()[k];
+      posterior_.tau[k] = sweep_.mean()[k] * posterior_.rho[k];
+    }
+    ++calls_;
+    return cavity;
+  }
+
+  void stop_learning() {
+    if (!options_.noise.learn) return;
+    for (std::size_t k = 0; k < running_noise_.size(); ++k) {
+      running_noise_[k].finish();
+      posterior_.noise_variance[k] = running_noise_[k].noise();
+    }
+  }
+
+  Certificate certify(const Data& data) {
+    data.validate(inputs(), outputs());
+    take_rows(data);
+    Certificate certificate = certify_examples(rows());
+    drop_rows();
+    return certificate;
+  }
+
   const Posterior<T>& posterior() const { return posterior_; }
   std::pair<Posterior<T>, Ledger<T>> release() {
     return {std::move(posterior_), std::move(ledger_)};
@@ -524,6 +565,11 @@ class Trainer<T>::State {
     const std::size_t affordable = std::max<std::size_t>(1, most_messages / prior_rho_.size());
     const std::size_t share = std::max(few, rows() * epochs / 50);
     const std::size_t examples = std::min({rows(), affordable, share, std::size_t{200}});
+    return certify_examples(examples);
+  }
+
+  // Over so many of the rows that are here, evenly spaced.
+  Certificate certify_examples(std::size_t examples) {
     detail::CertificateCollector<T> collector(posterior_.architecture.layers());
     for (std::size_t n = 0; n < examples; ++n) {
       const std::size_t row = n * rows() / examples;
@@ -550,9 +596,65 @@ class Trainer<T>::State {
     return true;
   }
 
+  void begin_learning() {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      running_noise_.emplace_back(posterior_.noise_variance[k]);
+      noise_[k] = T(posterior_.noise_variance[k]);
+    }
+  }
+
+  // Rows of learn() and certify() are here for the time of the call only.
+  void drop_rows() {
+    inputs_.clear();
+    targets_.clear();
+  }
+
+  // From the belief on, with the rows that are here; the belief is left as it was.
+  void sweep_through(Prediction& cavity) {
+    sweep_.load(posterior_.tau, posterior_.rho);
+    if (rows() == 0) return;
+    if (const auto broken = sweep_.forward(input(0))) throw NumericalBreakdown(*broken, calls_, 0);
+    for (std::size_t row = 0; row < rows(); ++row) {
+      record(cavity);
+      learn_row(row);
+      if (options_.noise.learn) learn_noise_from(cavity, row);
+    }
+  }
+
+  // Backward, and forward to the next row if there is one.
+  void learn_row(std::size_t row) {
+    if (row + 1 < rows()) {
+      const auto broken = sweep_.advance(target(row), noise_, input(row + 1));
+      if (broken) throw NumericalBreakdown(broken->layer, calls_, row + (broken->in_next ? 1 : 0));
+    } else {
+      const auto broken = sweep_.backward(target(row), noise_, [](std::size_t, const auto&) {});
+      if (broken) throw NumericalBreakdown(*broken, calls_, row);
+    }
+  }
+
+  void record(Prediction& cavity) const {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      cavity.mean.push_back(static_cast<double>(sweep_.output_mean()[k]));
+      cavity.epistemic_variance.push_back(static_cast<double>(sweep_.output_variance()[k]));
+      cavity.noise_variance.push_back(posterior_.noise_variance[k]);
+    }
+  }
+
+  void learn_noise_from(const Prediction& cavity, std::size_t row) {
+    for (std::size_t k = 0; k < outputs(); ++k) {
+      const double miss = static_cast<double>(target(row)[k]) - cavity.mean[row * outputs() + k];
+      const double variance = cavity.epistemic_variance[row * outputs() + k];
+      if (!running_noise_[k].add({miss * miss, variance})) continue;
+      posterior_.noise_variance[k] = running_noise_[k].noise();
+      noise_[k] = T(posterior_.noise_variance[k]);
+    }
+  }
+
   TrainingOptions options_;
   Posterior<T> posterior_;
   Ledger<T> ledger_;
+  std::vector<detail::RunningNoise> running_noise_;  // by output; of learn()
+  std::size_t calls_ = 0;                            // of learn()
   std::vector<T> prior_tau_, prior_rho_;
   std::vector<T> inputs_, targets_;
   std::vector<Batch> batches_;
@@ -595,6 +697,18 @@ FitResult Trainer<T>::fit() {
 template <std::floating_point T>
 void Trainer<T>::forget(std::size_t batch) {
   state_->forget(batch);
+}
+template <std::floating_point T>
+Prediction Trainer<T>::learn(const Data& rows) {
+  return state_->learn(rows);
+}
+template <std::floating_point T>
+void Trainer<T>::stop_learning() {
+  state_->stop_learning();
+}
+template <std::floating_point T>
+Certificate Trainer<T>::certify(const Data& rows) {
+  return state_->certify(rows);
 }
 template <std::floating_point T>
 const Posterior<T>& Trainer<T>::posterior() const {

@@ -98,6 +98,7 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
   Plan plan;
   plan.change.batch_rows = model.batch_rows;
   plan.change.remove = remove;
+  plan.change.learn_noise = data != nullptr;
   std::optional<EncodedRows> known;
   std::optional<RowFinder> finder;
   if (data != nullptr) {
@@ -136,10 +137,13 @@ std::size_t known_rows(const Model& model) { return model.row_hashes.size(); }
 void require_old_rows(const Model& model, const ChangeOptions& options) {
   require(options.data != nullptr || !options.compare,
           "comparing with a model fitted anew needs the training data");
-  require(
-      options.data == nullptr || known_rows(model) == model.report.rows,
-      "the model was saved slim: it no longer knows the rows it was fitted to, so they cannot be "
-      "swept again");
+  require(options.data == nullptr || known_rows(model) == model.report.rows,
+          model.report.stream ? "the model was learnt from a stream: it does not know the rows it "
+                                "was fitted to, so they "
+                                "cannot be swept again"
+                              : "the model was saved slim: it no longer knows the rows it was "
+                                "fitted to, so they cannot be "
+                                "swept again");
 }
 
 // Carries the plan out on a copy of the model, and says what happened.

@@ -21,7 +21,8 @@ constexpr std::size_t usual_members = 4;
 constexpr std::size_t most_joint_weights = 1500;
 constexpr double first_noise_variance = 0.1;  // of a standardised target; where learning starts
 
-// One network per target if the belief is joint, otherwise one for all.
+}  // namespace
+
 Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint,
                              std::size_t rows) {
   Architecture architecture;
@@ -52,6 +53,21 @@ bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::s
   }
   return false;
 }
+
+std::size_t members_of(bool joint, std::size_t rows) {
+  return joint && rows >= many_rows ? members_of_many : usual_members;
+}
+
+std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& options) {
+  std::vector<double> noise(encoder.targets.size(), first_noise_variance);
+  for (std::size_t k = 0; options.noise && k < noise.size(); ++k) {
+    const double scaled = *options.noise / encoder.targets[k].deviation;
+    noise[k] = scaled * scaled;
+  }
+  return noise;
+}
+
+namespace {
 
 std::size_t batch_size_of(const RegressorOptions& options, std::size_t rows, std::size_t weights) {
   if (options.batch_size > 0) return std::min(options.batch_size, rows);
@@ -233,9 +249,7 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const OrderedRows
   Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}};
   const bool joint = wants_joint(model.encoder, asked, rows.rows);
   RegressorOptions& options = model.options;
-  if (options.ensemble == 0) {
-    options.ensemble = joint && rows.rows >= many_rows ? members_of_many : usual_members;
-  }
+  if (options.ensemble == 0) options.ensemble = members_of(joint, rows.rows);
   const Architecture architecture = architecture_of(model.encoder, options, joint, rows.rows);
   options.belief = joint ? Belief::joint : Belief::independent;
   FitReport& report = model.report;
@@ -254,11 +268,7 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const OrderedRows
     model.batch_rows.push_back(std::min(report.batch_size, rows.rows - first));
   }
   report.batches = model.batch_rows.size();
-  std::vector<double> noise(model.encoder.targets.size(), first_noise_variance);
-  for (std::size_t k = 0; options.noise && k < noise.size(); ++k) {
-    const double scaled = *options.noise / model.encoder.targets[k].deviation;
-    noise[k] = scaled * scaled;
-  }
+  const std::vector<double> noise = first_noise(model.encoder, options);
   if (joint) {
     auto fitted =
         fit_joint(architecture, options, noise, rows, options.ledger == LedgerMode::full, progress);

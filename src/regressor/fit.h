@@ -11,6 +11,23 @@
 
 namespace dma::detail {
 
+// Throws NetworkError if an option cannot be used.
+void validate(const RegressorOptions& options);
+
+EncoderBuilder encoder_builder(const RegressorOptions& options);
+// Also requires that the names and values are UTF-8, as the model file must be.
+Encoder finish(const EncoderBuilder& builder, const std::string& source);
+
+// One network per target if the belief is joint, otherwise one for all.
+Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint,
+                             std::size_t rows);
+// Whether the options ask for a joint belief, or leave it open and it is the better choice.
+bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows);
+// If the options do not say.
+std::size_t members_of(bool joint, std::size_t rows);
+// Variances of the standardised targets, where learning starts or as they were given.
+std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& options);
+
 // Files are often sorted: neighbours must not share a batch.
 void shuffle(EncodedRows& rows, std::uint64_t seed);
 

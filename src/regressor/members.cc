@@ -17,6 +17,8 @@ namespace {
 constexpr double prior_variance_times_fan_in = 3;
 constexpr std::size_t first_belief_epoch = 21;
 
+}  // namespace
+
 TrainingOptions training_options(const RegressorOptions& options, std::size_t batch_size) {
   TrainingOptions training;
   training.rule = options.rule;
@@ -30,6 +32,19 @@ TrainingOptions training_options(const RegressorOptions& options, std::size_t ba
   training.noise.source = NoiseSource::cavity;
   return training;
 }
+
+std::vector<WeightPrior> draw_priors(const Architecture& architecture,
+                                     const RegressorOptions& options) {
+  std::vector<WeightPrior> priors;
+  std::mt19937_64 seeds(options.seed);
+  const double scale = prior_variance_times_fan_in * static_cast<double>(architecture.layers());
+  for (std::size_t m = 0; m < options.ensemble; ++m) {
+    priors.push_back(draw_prior(architecture, seeds(), scale));
+  }
+  return priors;
+}
+
+namespace {
 
 template <class Do>
 void each_member(std::size_t members, std::size_t threads, const Do& run) {
@@ -61,11 +76,7 @@ FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOp
                              std::size_t batch_size, std::span<const double> noise_variance,
                              const OrderedRows& rows, const OnProgress& progress) {
   FittedMembers<T> fitted;
-  std::mt19937_64 seeds(options.seed);
-  const double scale = prior_variance_times_fan_in * static_cast<double>(architecture.layers());
-  for (std::size_t m = 0; m < options.ensemble; ++m) {
-    fitted.members.priors.push_back(draw_prior(architecture, seeds(), scale));
-  }
+  fitted.members.priors = draw_priors(architecture, options);
   fitted.members.posteriors.resize(options.ensemble);
   fitted.members.ledgers.resize(options.ensemble);
   fitted.results.resize(options.ensemble);
@@ -96,6 +107,7 @@ FittedMembers<T> change_members(const Members<T>& members, const RegressorOption
   each_member(count, options.threads, [&](std::size_t m) {
     TrainingOptions training = training_options(options, batch_size);
     training.belief_from_epoch = 1;
+    training.noise.learn = training.noise.learn && change.learn_noise;
     training.progress = shared.of(m);
     const Posterior<T>& posterior = members.posteriors[m];
     Trainer<T> trainer(posterior.architecture, members.priors[m], training);

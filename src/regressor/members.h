@@ -23,6 +23,11 @@ struct FittedMembers {
   std::vector<FitResult> results;
 };
 
+TrainingOptions training_options(const RegressorOptions& options, std::size_t batch_size);
+// One per member.
+std::vector<WeightPrior> draw_priors(const Architecture& architecture,
+                                     const RegressorOptions& options);
+
 // One member per draw of the prior means. If it was interrupted, members that have not seen all rows are
 // left out, unless none has.
 template <std::floating_point T>
@@ -36,6 +41,7 @@ struct Change {
   std::vector<std::size_t> remove = {};      // batches, ascending
   std::vector<OrderedRows> attach = {};      // rows of the batches that stay, or nothing
   OrderedRows append = {};
+  bool learn_noise = true;  // not if there are rows of which nothing is known here
 };
 
 // Leaves the old members alone.

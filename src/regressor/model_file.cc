@@ -1,6 +1,7 @@
 #include <dma/regressor/model_file.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -48,8 +49,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseShape, shift, spread)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseInputs, value_mean, value_deviation, low, high)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FitReport, rows, rows_without_target, weights, layers, batches,
                                    batch_size, epochs, stopped, noise_std, noise_at_floor,
-                                   train_nll, cavity, training, rows_changed, seconds, ledger_bytes,
-                                   certificate)
+                                   train_nll, cavity, training, rows_changed, seconds, stream,
+                                   sweep_seconds, ledger_bytes, certificate)
 
 namespace {
 
@@ -330,8 +331,16 @@ void check_format(const SafetensorsFile& file) {
             std::to_string(model_format_version) + "; use the version of dma that wrote it");
 }
 
-// Says that what format 2 did not hold is not known.
-void complete(Json& report) {
+// Says that what an older format did not hold is not known, and reads a number that is not known as NaN.
+void complete(Json& report, const std::string& version) {
+  if (report.at("train_nll").is_null()) {
+    report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
+  }
+  if (version < "5") {
+    report["stream"] = false;
+    report["sweep_seconds"] = 0;
+  }
+  if (version != "2") return;
   report["training"] = Json::array();
   report["rows_changed"] = 0;
   for (Json& metrics : report.at("cavity")) metrics["coverage_curve"] = Json::array();
@@ -354,7 +363,7 @@ void check_report(const SafetensorsFile& file, const Model& model) {
 
 Model model_from(const SafetensorsFile& file) {
   Json json = Json::parse(file.metadata("model"));
-  if (file.metadata("version") == "2") complete(json.at("report"));
+  complete(json.at("report"), file.metadata("version"));
   Model model;
   model.options = options_from(json.at("options"));
   json.at("encoder").get_to(model.encoder);

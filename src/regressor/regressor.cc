@@ -9,12 +9,11 @@
 #include "regressor/fit.h"
 
 namespace dma {
-namespace {
 
 using detail::OrderedRows;
 using detail::require;
 
-void validate(const RegressorOptions& options) {
+void detail::validate(const RegressorOptions& options) {
   require(!options.target.empty(), "no target is named");
   require(options.epochs > 0, "epochs is 0");
   require(!options.noise || (*options.noise > 0 && std::isfinite(*options.noise)),
@@ -22,8 +21,10 @@ void validate(const RegressorOptions& options) {
   for (const std::size_t units : options.hidden) require(units > 0, "a hidden layer has 0 units");
 }
 
+namespace {
+
 // Text goes into the model file, which is JSON and therefore UTF-8.
-void require_utf8(const std::string& text, const Table& table, const std::string& column) {
+void require_utf8(const std::string& text, const std::string& source, const std::string& column) {
   const auto continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
   for (std::size_t k = 0; k < text.size();) {
     const auto lead = static_cast<unsigned char>(text[k]);
@@ -36,7 +37,7 @@ void require_utf8(const std::string& text, const Table& table, const std::string
     bool sound = length > 0 && k + length <= text.size();
     for (std::size_t j = 1; sound && j < length; ++j) sound = continuation(text[k + j]);
     if (!sound) {
-      throw DataError(table.source + ", column '" + column +
+      throw DataError(source + ", column '" + column +
                       "': its name or one of its values is not UTF-8 text; convert the file, for "
                       "example with iconv -f latin1 -t utf-8");
     }
@@ -44,18 +45,31 @@ void require_utf8(const std::string& text, const Table& table, const std::string
   }
 }
 
-void require_utf8(const Encoder& encoder, const Table& table) {
+}  // namespace
+
+Encoder detail::finish(const EncoderBuilder& builder, const std::string& source) {
+  Encoder encoder = builder.finish();
   for (const FeatureColumn& column : encoder.features) {
-    require_utf8(column.name, table, column.name);
-    for (const std::string& value : column.categories) require_utf8(value, table, column.name);
+    require_utf8(column.name, source, column.name);
+    for (const std::string& value : column.categories) require_utf8(value, source, column.name);
   }
   for (const TargetColumn& column : encoder.targets) {
-    require_utf8(column.name, table, column.name);
+    require_utf8(column.name, source, column.name);
   }
   for (const DroppedColumn& column : encoder.dropped) {
-    require_utf8(column.name + column.reason, table, column.name);
+    require_utf8(column.name + column.reason, source, column.name);
   }
+  return encoder;
 }
+
+EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
+  return EncoderBuilder({.targets = options.target,
+                         .features = options.features,
+                         .drop = options.drop,
+                         .categorical = options.categorical});
+}
+
+namespace {
 
 // A model that is its posterior: what it was learnt from is no longer in it.
 template <class T>
@@ -80,6 +94,8 @@ void forget_ledger(JointMembers& members) {
 
 }  // namespace
 
+double FitReport::rows_per_second() const { return static_cast<double>(rows) / sweep_seconds; }
+
 double FitReport::cavity_nll() const {
   double sum = 0;
   for (const Metrics& metrics : cavity) sum += metrics.nll;
@@ -97,13 +113,10 @@ std::array<double, 4> FitReport::cavity_coverage() const {
 }
 
 Encoder Regressor::encoder_for(const Table& table, const RegressorOptions& options) {
-  validate(options);
-  Encoder encoder = Encoder::fit(table, {.targets = options.target,
-                                         .features = options.features,
-                                         .drop = options.drop,
-                                         .categorical = options.categorical});
-  require_utf8(encoder, table);
-  return encoder;
+  detail::validate(options);
+  EncoderBuilder builder = detail::encoder_builder(options);
+  builder.add(table);
+  return detail::finish(builder, table.source);
 }
 
 Regressor Regressor::fit(Table table, const RegressorOptions& options, const OnProgress& progress) {
@@ -113,7 +126,7 @@ Regressor Regressor::fit(Table table, const RegressorOptions& options, const OnP
 
 Regressor Regressor::fit(Table table, Encoder encoder, const RegressorOptions& options,
                          const OnProgress& progress) {
-  validate(options);
+  detail::validate(options);
   const auto start = std::chrono::steady_clock::now();
   EncodedRows encoded = encoder.encode(table);
   table = {};  // room for the trainers' copies

@@ -109,6 +109,104 @@ TEST(Fit, AnInterruptSavesWhatThereIs) {
   EXPECT_EQ(run("inspect " + shell_word(scratch.path("m"))).status, 0);
 }
 
+const std::string one_pass =
+    " --hidden 8 --ensemble 2 --ledger none --epochs 1 --target y --json --model ";
+
+TEST(FitStream, ReportsWhatOthersRelyOn) {
+  const Scratch scratch;
+  const std::string data = scratch.file("wave.csv", wave_csv(3000, 1));
+  const std::string test = scratch.file("test.csv", wave_csv(200, 2));
+  const std::string model = shell_word(scratch.path("m"));
+  const Outcome outcome = run("fit " + shell_word(data) + one_pass + model +
+                              " --holdout 0.1 --test " + shell_word(test));
+  const json report = parsed(outcome);
+  EXPECT_EQ(report["stream"], true);
+  EXPECT_GT(report["rows_per_second"], 0);
+  EXPECT_TRUE(report["train_nll"].is_null());
+  EXPECT_EQ(report["epochs"], 1);
+  for (const char* key : {"noise_std", "cavity_nll", "seconds", "peak_bytes"}) {
+    EXPECT_TRUE(report[key].is_number()) << key;
+  }
+  EXPECT_EQ(report["rows"].get<int>() + report["holdout"]["rows"].get<int>(), 3000);
+  EXPECT_EQ(report["test"]["rows"], 200);
+  EXPECT_NEAR(report["test"]["nll"].get<double>(), report["cavity_nll"].get<double>(), 0.4);
+  EXPECT_NE(outcome.err.find("held out"), std::string::npos) << outcome.err;
+  // The other commands take such a model.
+  EXPECT_EQ(lines_of(run("predict " + model + " " + shell_word(test)).out), 201U);
+  const json inspected = parsed(run("inspect --json " + model));
+  EXPECT_EQ(inspected["stream"], true);
+  EXPECT_EQ(inspected["ledger"]["mode"], "none");
+  EXPECT_EQ(run("inspect " + model).status, 0);
+  EXPECT_EQ(run("report " + model + " -o " + shell_word(scratch.path("r.html"))).status, 0);
+  EXPECT_EQ(run("update " + model + " " + shell_word(test)).status, 0);
+  expect_refusal(run("update " + model + " " + shell_word(test) + " --data " + shell_word(data)),
+                 "learnt from a stream");
+  expect_refusal(run("forget " + model + " --rows " + shell_word(test)), "ledger 'full'");
+}
+
+TEST(FitStream, WhatCannotBeReadTwiceIsLearntInMemory) {
+  const Scratch scratch;
+  const std::string data = scratch.file("wave.csv", wave_csv(300, 1));
+  const Outcome outcome =
+      shell("cat " + shell_word(data) + " | $DMA fit -" + one_pass + shell_word(scratch.path("m")));
+  const json report = parsed(outcome);
+  EXPECT_EQ(report["stream"], false);
+  EXPECT_TRUE(report["rows_per_second"].is_null());
+  EXPECT_TRUE(report["train_nll"].is_number());
+}
+
+TEST(FitStream, AMistakeAtTheEndLeavesNoModel) {
+  const Scratch scratch;
+  const std::string text = wave_csv(5000, 1);
+  const std::string data = scratch.file("wave.csv", text + "1,2,high\n");
+  const std::string model = scratch.path("m");
+  expect_refusal(run("fit " + shell_word(data) + one_pass + shell_word(model)),
+                 "wave.csv, line 5002, column 'y': 'high' is text");
+  EXPECT_FALSE(std::filesystem::exists(model));
+  // In the file to test on it shows before anything is learnt.
+  const std::string good = scratch.file("good.csv", text);
+  const Outcome outcome =
+      run("fit " + shell_word(good) + one_pass + shell_word(model) + " --test " + shell_word(data));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("line 5002, column 'y'"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(model));
+}
+
+TEST(FitStream, MemoryDoesNotGrowWithTheRows) {
+  const Scratch scratch;
+  std::vector<double> peaks;
+  std::string text = wave_csv(100'000, 1);
+  const std::string rows = text.substr(text.find('\n') + 1);
+  for (const int times : {2, 8}) {
+    std::string all = text;
+    for (int k = 1; k < times; ++k) all += rows;
+    const std::string data = scratch.file("wave.csv", all);
+    const json report = parsed(run("fit " + shell_word(data) +
+                                   " --hidden 1 --ensemble 1 --ledger none --epochs 1 --target y "
+                                   "--json --threads 2 --model " +
+                                   shell_word(scratch.path("m"))));
+    EXPECT_EQ(report["rows"], 100'000 * times);
+    peaks.push_back(report["peak_bytes"].get<double>());
+  }
+  // 600,000 rows more: as a table they are 14 MB, encoded as many again.
+  EXPECT_LT(peaks[1], peaks[0] + 5e6);
+}
+
+TEST(FitStream, AnInterruptSavesWhatThereIs) {
+  const Scratch scratch;
+  const std::string data = scratch.file("wave.csv", wave_csv(20'000, 1));
+  const Outcome outcome =
+      shell("timeout --preserve-status -s INT 2 $DMA fit " + shell_word(data) +
+            " --target y --ledger none --epochs 1 --hidden 60,60 --ensemble 20 --json --model " +
+            shell_word(scratch.path("m")));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("Interrupted"), std::string::npos) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["stopped"], "interrupted");
+  EXPECT_LT(report["rows"], 20'000);
+  EXPECT_EQ(run("inspect " + shell_word(scratch.path("m"))).status, 0);
+}
+
 TEST(Predict, WritesTheColumnsPromised) {
   const Fitted fitted;
   const Outcome outcome =

@@ -523,6 +523,75 @@ TEST(CsvBlocks, ARowLargerThanManyBlocks) {
   EXPECT_EQ(table.columns[1].values, (Texts{word, "x"}));
 }
 
+// Reads in pieces and puts them together again; how often it began is counted.
+Table together(const std::filesystem::path& path, std::size_t rows, int* begun = nullptr) {
+  std::vector<Table> pieces;
+  int times = 0;
+  read_csv_pieces(
+      path, {}, rows,
+      [&] {
+        ++times;
+        pieces.clear();
+      },
+      [&](const Table& piece) {
+        EXPECT_LE(piece.rows(), rows);
+        pieces.push_back(piece);
+      });
+  if (begun != nullptr) *begun = times;
+  Table whole;
+  for (Table& piece : pieces) {
+    if (whole.columns.empty()) {
+      whole = piece;
+      continue;
+    }
+    for (std::size_t k = 0; k < whole.columns.size(); ++k) {  // empty so far: becomes text
+      Column& column = whole.columns[k];
+      if (column.is_text == piece.columns[k].is_text) continue;
+      column = {.name = column.name,
+                .codes = std::vector(column.numbers.size(), Column::empty_cell),
+                .is_text = true};
+    }
+    append_rows(whole, piece);
+  }
+  return whole;
+}
+
+TEST(CsvPieces, AreTheTable) {
+  const std::string late = "a,b,c\n1,x,\n2,y,\n3,,\n4,x,soon\nlow,z,now\n,x,soon\n";
+  for (const std::string& content : {"a,b\n1,2\n3,4\n5,6\n"s, late, "a\n1\n\n\n2\n3\n"s}) {
+    for (const std::string& bytes : {content, compressed(content)}) {
+      const File file(bytes);
+      const Table whole = read_csv(file.path());
+      for (const std::size_t rows : {1U, 2U, 3U, 100U}) {
+        const Table pieces = together(file.path(), rows);
+        EXPECT_TRUE(same(pieces, whole)) << content << rows;
+        for (std::size_t row = 0; row < whole.rows(); ++row) {
+          EXPECT_EQ(pieces.line(row), whole.line(row));
+        }
+      }
+    }
+  }
+  int begun = 0;
+  together(File(late).path(), 2, &begun);
+  EXPECT_EQ(begun,
+            2);  // the 'low' in a column of numbers; the column that was empty costs nothing
+}
+
+TEST(CsvPieces, ErrorsAreThoseOfTheTable) {
+  std::string commas = "a;b\n";
+  for (int k = 0; k < 1200; ++k) commas += std::to_string(k) + ",5;1\n";
+  for (const std::string& content :
+       {"a,b\n1,2\n3,inf\n5,6\n"s, "a,b\n1,2\n3,1e301\n5,6\n"s, "a;b\n1;2\n3,5;4\n5;6\n"s,
+        "a,b\n1,2\n3\n"s, "a,b\n"s, commas, "a;b\n;2\n;3\n1,5;3\n2;3\n"s}) {
+    const File file(content);
+    const std::string whole = message_of([&] { read_csv(file.path()); });
+    EXPECT_NE(whole, "no error");
+    for (const std::size_t rows : {1U, 2U, 100U}) {
+      EXPECT_EQ(message_of([&] { together(file.path(), rows); }), whole);
+    }
+  }
+}
+
 TEST(CsvReader, TypesMustBeKnown) {
   const File file("a,b\n1,x\n");
   const auto open = [&](const CsvOptions& options) {

@@ -5,10 +5,13 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -627,6 +630,130 @@ TEST(Hashes, TellTextsApart) {
   auto hashes = hashes_of(encoder, same_target);
   std::sort(hashes.begin(), hashes.end());
   EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+}
+
+// ------------------------------------------------------------------------------------------ pieces
+
+std::string described(const Encoder& encoder) {
+  std::string result;
+  const auto exactly = [](double number) {
+    std::array<char, 32> digits{};
+    std::snprintf(digits.data(), digits.size(), "%a ", number);
+    return std::string(digits.data());
+  };
+  for (const FeatureColumn& f : encoder.features) {
+    result += f.name + " " + std::string(name_of(f.kind)) + " " + exactly(f.mean) +
+              exactly(f.deviation) + (f.indicator ? "i" : "") + (f.text ? "t " : " ") +
+              std::string(name_of(f.dates));
+    for (const std::string& category : f.categories) result += "|" + category;
+    result += "\n";
+  }
+  for (const TargetColumn& t : encoder.targets) {
+    result += t.name + " " + exactly(t.mean) + exactly(t.deviation) + "\n";
+  }
+  for (const DroppedColumn& d : encoder.dropped) result += d.name + ": " + d.reason + "\n";
+  return result;
+}
+
+// The table's rows from `first` on, as a file read in pieces has them: codes of text are the piece's own.
+Table piece_of(const Table& table, std::size_t first, std::size_t count) {
+  Table piece{.source = table.source, .first_line = table.line(first)};
+  for (const Column& column : table.columns) {
+    Column part{.name = column.name, .is_text = column.is_text};
+    std::map<std::uint32_t, std::uint32_t> codes{{Column::empty_cell, Column::empty_cell}};
+    for (std::size_t row = first; row < std::min(first + count, table.rows()); ++row) {
+      if (!column.is_text) {
+        part.numbers.push_back(column.numbers[row]);
+        continue;
+      }
+      const auto next = std::uint32_t(part.values.size());
+      const auto [code, is_new] = codes.emplace(column.codes[row], next);
+      if (is_new) part.values.push_back(column.values[column.codes[row]]);
+      part.codes.push_back(code->second);
+    }
+    piece.columns.push_back(std::move(part));
+  }
+  return piece;
+}
+
+// What comes of the table in pieces of so many rows: the encoder, or the error.
+std::string in_pieces(const Table& table, std::size_t rows, const EncoderOptions& options) {
+  std::string result;
+  const std::string error = message_of([&] {
+    EncoderBuilder builder(options);
+    for (std::size_t first = 0; first < table.rows(); first += rows) {
+      builder.add(piece_of(table, first, rows));
+    }
+    result = described(builder.finish());
+  });
+  return result.empty() ? error : result;
+}
+
+RC_GTEST_PROP(Pieces, MakeTheSameEncoder, (std::uint64_t seed)) {
+  const Table table = draw_table(*rc::gen::inRange<std::size_t>(20, 200), seed);
+  const std::string whole = described(Encoder::fit(table, both));
+  for (const std::size_t rows : {1U, 3U, 50U}) RC_ASSERT(in_pieces(table, rows, both) == whole);
+}
+
+TEST(Pieces, MakeTheSameErrors) {
+  const Strings days{"1/2/2024", "3/4/2024", "5/6/2024", "7/8/2024", "", "9/9/2024"};
+  const Table unclear = with_target(text("d", days));
+  Table bad_target = with_target(text("d", days));
+  bad_target.columns[1] = text("y", {"1", "2", "3", "4", "high", "low"});
+  Table same_target = unclear;
+  same_target.columns[1].numbers.assign(6, 4);
+  Table no_target = unclear;
+  no_target.columns[1].numbers.assign(6, empty);
+  const Table nothing_left = with_target(numbers("x", Numbers(6, 3)));
+  const EncoderOptions options{.targets = {"y"}};
+  for (const Table& table : {unclear, bad_target, same_target, no_target, nothing_left}) {
+    const std::string whole = message_of([&] { Encoder::fit(table, options); });
+    EXPECT_NE(whole, "no error");
+    for (const std::size_t rows : {1U, 2U, 5U}) EXPECT_EQ(in_pieces(table, rows, options), whole);
+  }
+}
+
+TEST(Pieces, AColumnMayBeginEmpty) {
+  EncoderBuilder builder({.targets = {"y"}});
+  builder.add({.columns = {numbers("x", {empty, empty}), numbers("y", {1, 2})}});
+  builder.add({.columns = {text("x", {"red", "blue", "red"}), numbers("y", {1, 2, 3})}});
+  const Encoder encoder = builder.finish();
+  EXPECT_TRUE(encoder.features.at(0).text);
+  EXPECT_EQ(encoder.features.at(0).categories, Strings({"red", "blue", ""}));
+  EXPECT_EQ(message_of([&] {
+              builder.add({.columns = {numbers("x", {1}), numbers("y", {1})}});
+            }),
+            "the table, column 'x': is text in one piece of the table and numbers in another");
+}
+
+// More distinct values than are remembered: the frequent ones are found, and so is what is an id.
+TEST(Pieces, ManyDistinctValues) {
+  constexpr std::size_t rows = 400'000;
+  special::Random random(7);
+  Column id{.name = "id", .is_text = true};
+  Column product{.name = "product", .is_text = true};
+  Numbers target;
+  for (std::uint32_t k = 0; k < 100'000; ++k)
+    product.values.push_back("product " + std::to_string(k));
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    id.values.push_back("id " + std::to_string(row));
+    id.codes.push_back(row);
+    // One row in 50 has one of 20 products that are sold often, the other rows any.
+    const bool often = random.uniform() < 0.02;
+    product.codes.push_back(std::uint32_t(random.uniform(0, often ? 20 : 100'000)));
+    target.push_back(random.normal());
+  }
+  const Table table{.columns = {id, product, numbers("y", target)}};
+  const EncoderOptions options{.targets = {"y"}, .most_categories = 20};
+  const Encoder encoder = Encoder::fit(table, options);
+  ASSERT_EQ(encoder.dropped.size(), 1U);
+  EXPECT_EQ(encoder.dropped[0].name, "id");
+  Strings found = encoder.features.at(0).categories;
+  std::sort(found.begin(), found.end());
+  Strings often(product.values.begin(), product.values.begin() + 20);
+  std::sort(often.begin(), often.end());
+  EXPECT_EQ(found, often);
+  EXPECT_EQ(in_pieces(table, 10'007, options), described(encoder));
 }
 
 TEST(Hashes, AMillionRowsDoNotCollide) {

@@ -199,6 +199,34 @@ RC_GTEST_PROP(Metrics, FollowTheUnit, (std::uint64_t seed)) {
   RC_ASSERT(std::abs(two.nll - one.nll - std::log(unit)) < 1e-11);
 }
 
+TEST(Metrics, MergeAsIfScoredTogether) {
+  special::Random random(5);
+  std::vector<double> targets;
+  std::vector<Predicted> predicted;
+  Metrics parts;
+  std::size_t first = 0;
+  for (const std::size_t count : {1U, 700U, 30U}) {
+    for (std::size_t n = 0; n < count; ++n) {
+      targets.push_back(random.normal());
+      predicted.push_back({random.normal(), 0.3, random.uniform(0.5, 2), 0.2});
+    }
+    parts = merged(parts,
+                   score(std::span(targets).subspan(first), std::span(predicted).subspan(first)));
+    first += count;
+  }
+  const Metrics whole = score(targets, predicted);
+  EXPECT_EQ(parts.values, whole.values);
+  EXPECT_EQ(parts.pit, whole.pit);
+  EXPECT_NEAR(parts.rmse, whole.rmse, 1e-13);
+  EXPECT_NEAR(parts.mae, whole.mae, 1e-13);
+  EXPECT_NEAR(parts.nll, whole.nll, 1e-13);
+  EXPECT_NEAR(parts.crps, whole.crps, 1e-13);
+  EXPECT_NEAR(parts.calibration_error, whole.calibration_error, 1e-13);
+  for (std::size_t k = 0; k < whole.coverage.size(); ++k) {
+    EXPECT_NEAR(parts.coverage[k], whole.coverage[k], 1e-13);
+  }
+}
+
 TEST(Metrics, RefuseWhatCannotBeScored) {
   const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<double> one{1};

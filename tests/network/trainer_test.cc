@@ -518,6 +518,72 @@ TEST(BadInput, NamesTheArgumentAndTheValue) {
   expect_refusal([&] { predict(trainer.posterior(), table.inputs, 7); }, "7 rows of 3 values");
 }
 
+// Rows that are not kept.
+TEST(Learn, IsOneEpochWithoutALedger) {
+  const Table table = wave(300, 0.3, 1);
+  const auto prior = draw_prior(small(), 1);
+  const TrainingOptions options = epochs(1, {.batch_size = 1000, .ledger = LedgerMode::none});
+  Trainer<double> kept(small(), prior, options);
+  kept.append(table.data());
+  const FitResult result = kept.fit();
+  Trainer<double> passing(small(), prior, options);
+  std::vector<double> means;
+  for (std::size_t first = 0; first < 300; first += 100) {
+    const Prediction cavity = passing.learn({std::span(table.inputs).subspan(3 * first, 300),
+                                             std::span(table.targets).subspan(first, 100), 100});
+    means.insert(means.end(), cavity.mean.begin(), cavity.mean.end());
+  }
+  for (std::size_t n = 0; n < 300; ++n) {
+    EXPECT_NEAR(means[n], result.cavity_predictions.mean[n], 1e-9) << n;
+  }
+  for (std::size_t k = 0; k < prior.mean.size(); ++k) {
+    const double rho = kept.posterior().rho[k];
+    EXPECT_NEAR(passing.posterior().rho[k] / rho, 1, 1e-9) << k;
+    EXPECT_NEAR(passing.posterior().tau[k], kept.posterior().tau[k], 1e-9 * rho) << k;
+  }
+}
+
+TEST(Learn, FindsTheNoise) {
+  for (const double noise : {0.1, 0.5}) {
+    const Table table = wave(20'000, noise, 3);
+    Trainer<double> trainer(small(), draw_prior(small(), 1),
+                            {.ledger = LedgerMode::none, .noise = {.learn = true}});
+    trainer.learn(table.data());
+    trainer.stop_learning();
+    // The network of ten units is not the wave: some of it is left over.
+    const double found = std::sqrt(trainer.posterior().noise_variance[0]);
+    EXPECT_GT(found, noise);
+    EXPECT_LT(found, 1.3 * noise + 0.1);
+    EXPECT_GT(mean_log_likelihood(trainer.posterior(), wave(2000, noise, 4)),
+              -(std::log(found) + 1.6));
+  }
+}
+
+TEST(Learn, NeedsALedgerThatKeepsNothing) {
+  const Table table = wave(10, 0.3, 1);
+  Trainer<double> full(small(), draw_prior(small(), 1), epochs(1));
+  expect_refusal([&] { full.learn(table.data()); }, "it needs the ledger mode none");
+  Trainer<double> none(small(), draw_prior(small(), 1), {.ledger = LedgerMode::none});
+  none.append(table.data());
+  expect_refusal([&] { none.learn(table.data()); }, "no append()");
+}
+
+TEST(Learn, ABreakdownNamesThePlaceAndKeepsThePosterior) {
+  Table table = wave(40, 0.3, 1);
+  Trainer<double> trainer(small(), draw_prior(small(), 1), {.ledger = LedgerMode::none});
+  trainer.learn(table.data());
+  const auto before = trainer.posterior().tau;
+  table.inputs[75] = 1e200;  // row 25
+  try {
+    trainer.learn(table.data());
+    FAIL() << "an input of 1e200 went unnoticed";
+  } catch (const NumericalBreakdown& error) {
+    EXPECT_EQ(error.batch, 1U);
+    EXPECT_EQ(error.example, 25U);
+  }
+  EXPECT_EQ(trainer.posterior().tau, before);
+}
+
 TEST(BadInput, ABreakdownNamesThePlaceAndKeepsThePosterior) {
   // Inputs whose squares overflow: nothing sensible can come out, and nothing may be kept of it.
   Table table = wave(40, 0.3, 1);

@@ -166,7 +166,7 @@ TEST(ModelFile, IsSafetensors) {
   EXPECT_EQ(length % 8, 0U);
   const json header = json::parse(file.substr(8, length));
   EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
-  EXPECT_EQ(header["__metadata__"]["version"], "4");
+  EXPECT_EQ(header["__metadata__"]["version"], "5");
   EXPECT_EQ(header["__metadata__"]["precision"], "float");
   std::size_t end = 0;
   for (const auto& [name, entry] : header.items()) {
@@ -224,11 +224,11 @@ TEST(ModelFile, SaysWhyItRefuses) {
   const std::string file = content(scratch.path("m"));
   expect("", "is not a dma model: only 0 bytes");
   expect("a,b\n1,2\n" + std::string(100, 'x'), "is not a dma model");
-  expect(with(file, "\"version\":\"4\"", "\"version\":\"5\""), "is damaged: its checksum is");
-  expect(resealed(with(file, "\"version\":\"4\"", "\"version\":\"5\"")),
-         "has model format 5, this program reads formats 2 to 4");
-  expect(resealed(with(file, "\"version\":\"4\"", "\"version\":\"1\"")),
-         "has model format 1, this program reads formats 2 to 4");
+  expect(with(file, "\"version\":\"5\"", "\"version\":\"6\""), "is damaged: its checksum is");
+  expect(resealed(with(file, "\"version\":\"5\"", "\"version\":\"6\"")),
+         "has model format 6, this program reads formats 2 to 5");
+  expect(resealed(with(file, "\"version\":\"5\"", "\"version\":\"1\"")),
+         "has model format 1, this program reads formats 2 to 5");
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
   expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit into the file");
@@ -260,10 +260,12 @@ TEST(ModelFile, ReadsTheFormatBefore) {
   const Scratch scratch;
   const Regressor model = small_model();
   model.save(scratch.path("m"));
-  std::string file = with(content(scratch.path("m")), "\"version\":\"4\"", "\"version\":\"2\"");
+  std::string file = with(content(scratch.path("m")), "\"version\":\"5\"", "\"version\":\"2\"");
   file = without_entry(file, "coverage_curve", "],");
   file = without_entry(file, "rows_changed", ",");
   file = without_entry(file, "training", "]],");
+  file = without_entry(file, "stream", ",");
+  file = without_entry(file, "sweep_seconds", ",");
   const Regressor again = Regressor::load(scratch.file("old", resealed(file)));
   expect_same_numbers(model.model(), again.model());
   EXPECT_TRUE(again.report().training.empty());
@@ -271,6 +273,18 @@ TEST(ModelFile, ReadsTheFormatBefore) {
   EXPECT_EQ(again.report().rows_changed, 0U);
   EXPECT_EQ(again.report().cavity.front().coverage, model.report().cavity.front().coverage);
   EXPECT_EQ(again.report().train_nll, model.report().train_nll);
+  EXPECT_FALSE(again.report().stream);
+}
+
+TEST(ModelFile, KeepsThatANumberIsNotKnown) {
+  Model model = small_model().model();
+  model.report.train_nll = std::numeric_limits<double>::quiet_NaN();
+  model.report.stream = true;
+  model.report.sweep_seconds = 2.5;
+  const Model again = read_model(model_bytes(model));
+  EXPECT_TRUE(std::isnan(again.report.train_nll));
+  EXPECT_TRUE(again.report.stream);
+  EXPECT_EQ(again.report.sweep_seconds, 2.5);
 }
 
 TEST(ModelFile, AFailedWriteLeavesTheOldOne) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,14 @@ struct CsvOptions {
 // column's type.
 Table read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
 
+// The same in pieces of at most `rows` rows, in memory that does not grow with the file; not for what cannot
+// be read twice. `begin` comes before the first piece: again if a column turns out to be text only after cells
+// that were numbers, for then the file is read from its first row once more. A column that is empty in the
+// first pieces may be one of numbers there and of text later. Codes of text are those of the piece.
+void read_csv_pieces(const std::filesystem::path& path, const CsvOptions& options, std::size_t rows,
+                     const std::function<void()>& begin,
+                     const std::function<void(const Table&)>& take);
+
 // The names of all columns, in the order of the file; rows are not needed.
 std::vector<std::string> csv_columns(const std::filesystem::path& path,
                                      const CsvOptions& options = {});
@@ -63,6 +72,8 @@ class CsvReader {
   // Replaces the table's content by the next rows, at most `rows`; false if there are none left, at once
   // if the file has a header only. Codes of text are those of the piece.
   bool read(Table& piece, std::size_t rows);
+  // How much of the file has been read, from 0 to 1; 0 of standard input or a pipe.
+  double share() const;
 
  private:
   class State;

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,6 +101,29 @@ struct Encoder {
   EncodedRows encode(
       const Table& table) const;  // with targets and hashes; rows without are left out
   EncodedRows encode_inputs(const Table& table) const;  // inputs only, every row
+};
+
+// Encoder::fit for a table that comes in pieces. The encoder does not depend on how the rows are divided, to the
+// bit, and errors are those of the whole table. Memory grows with the number of columns only: of a column of text
+// with more than 65,536 distinct values (or 4 MB of them) the most frequent are found as
+// src/data/value_counts.h says.
+class EncoderBuilder {
+ public:
+  explicit EncoderBuilder(EncoderOptions options);
+  ~EncoderBuilder();
+  EncoderBuilder(EncoderBuilder&&) noexcept;
+  EncoderBuilder& operator=(EncoderBuilder&&) noexcept;
+
+  // The same columns in every piece. One without numbers so far may become a column of text.
+  void add(const Table& piece);
+  Encoder finish() const;
+
+  std::size_t rows() const;
+  std::size_t rows_with_target() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace dma

@@ -35,4 +35,7 @@ Metrics score(std::span<const double> targets, std::span<const Predicted> predic
 Metrics score(std::span<const double> targets, std::span<const double> means,
               std::span<const double> deviations);
 
+// Of the values of both together, as score() would say; one of them may have none.
+Metrics merged(const Metrics& one, const Metrics& other);
+
 }  // namespace dma

@@ -117,6 +117,14 @@ class Trainer {
   // Epochs over all batches whose rows are here, until a criterion is met. The noise is learnt only if
   // that is all of them.
   FitResult fit();
+  // Learns rows that are not kept, for data that do not fit into memory: one sweep, example by example. Returns
+  // what was predicted of each before its own update. Mode none only; nothing may have been appended. If the noise
+  // is learnt, then on the way (src/network/noise.h), and stop_learning() takes the last rows into account.
+  // NumericalBreakdown counts the calls as batches.
+  Prediction learn(const Data& rows);
+  void stop_learning();
+  // Of the belief as it is, over these rows.
+  Certificate certify(const Data& rows);
   // Takes a batch's message out of the belief and drops the batch; later ones move up. Mode full only.
   void forget(std::size_t batch);
 

@@ -72,8 +72,9 @@ struct FitReport {
   std::size_t epochs = 0;  // of the member that took longest
   Stopped stopped = Stopped::max_epochs;
   std::vector<double> noise_std =
-      {};                            // per target, root of the mean variance over members and rows
-  double train_nll = 0;              // of the mixture, mean per value
+      {};  // per target, root of the mean variance over members and rows
+  double train_nll =
+      0;  // of the mixture, mean per value; NaN: not known, the rows were seen once only
   std::vector<Metrics> cavity = {};  // per target, of the mixture: what a held-out set would say
   // Training NLL of every member by epoch, mean per value; of a joint belief at the mean of the weights, and
   // going on while noise and function are refined in turn. Empty: not known.
@@ -81,11 +82,14 @@ struct FitReport {
   // Learnt or forgotten since, while the other rows were not at hand: scores are of the rows before.
   std::size_t rows_changed = 0;
   double seconds = 0;
+  bool stream = false;       // learnt from a file in one pass (regressor/stream.h)
+  double sweep_seconds = 0;  // of a stream: spent learning, not waiting for rows
   std::size_t ledger_bytes = 0;
   Certificate certificate = {};  // of the first member; what is bounded: of all
 
   std::vector<bool> noise_at_floor = {};  // per target: the noise is the least there is
 
+  double rows_per_second() const;                 // of a stream's sweeps
   double cavity_nll() const;                      // mean over targets
   std::array<double, 4> cavity_coverage() const;  // mean over targets
 };

@@ -1,0 +1,70 @@
+// regressor/stream.h: a file that need not fit into memory, learnt in one pass.
+//
+//   const auto model = dma::fit_stream({"big.csv.gz"}, {.target = "y", .epochs = 1, .ledger = dma::LedgerMode::none});
+//
+// The file is read twice: to find the encoder, then to learn. While some rows are learnt, the next ones are read.
+// Memory does not grow with the file. Rows are shuffled within windows of 65,536 (fewer if they would take more
+// than 16 MB): a file that is sorted by something is best shuffled before.
+//
+// What one pass cannot know is not invented: there is no training NLL (NaN), and rows can neither be forgotten nor
+// swept again. The noise is learnt on the way (Trainer::learn). FitReport::cavity is of each row as it was
+// predicted before it was learnt, with the noise as it was known then.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <dma/data/csv.h>
+#include <dma/regressor/regressor.h>
+
+namespace dma {
+
+struct StreamedFile {
+  std::filesystem::path path;  // not standard input and no pipe: these cannot be read twice
+  CsvOptions csv = {};
+  // Share of the rows to keep aside, encoder included; which ones depends on RegressorOptions::seed only.
+  double holdout = 0;
+  // Read at a time; the result does not depend on it.
+  std::size_t piece_rows = 4096;
+};
+
+// Whether the file can be read twice.
+bool can_stream(const std::filesystem::path& path);
+// Whether the options ask for one pass that keeps nothing of the rows: epochs 1, ledger none, no joint belief.
+bool is_one_pass(const RegressorOptions& options);
+
+// What the first reading finds.
+struct StreamedTable {
+  Encoder encoder;
+  std::string source;
+  std::size_t rows = 0;  // of the file; of these
+  std::size_t held_out = 0;
+  std::size_t without_target = 0;
+  std::size_t columns = 0;
+  bool numeric_header = false;  // see Table
+};
+StreamedTable look_through(const StreamedFile& file, const RegressorOptions& options);
+
+struct StreamProgress {
+  std::size_t rows;  // learnt
+  double share;      // of the file's bytes, about
+};
+// Called after every 1024 rows, from any thread; false stops there, cleanly.
+using OnStreamProgress = std::function<bool(const StreamProgress&)>;
+
+// Throws DataError as read_csv and Encoder do, NetworkError if the options are not for one pass.
+Regressor fit_stream(const StreamedFile& file, const RegressorOptions& options,
+                     const OnStreamProgress& progress = {});
+// With the encoder of look_through().
+Regressor fit_stream(const StreamedFile& file, Encoder encoder, const RegressorOptions& options,
+                     const OnStreamProgress& progress = {});
+
+// Regressor::evaluate for a file of any size: over the rows that fit_stream kept aside, or, if the file says that
+// none were, over all.
+std::vector<Metrics> evaluate_stream(const Regressor& model, const StreamedFile& file,
+                                     std::size_t threads = 0);
+
+}  // namespace dma

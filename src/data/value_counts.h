@@ -1,0 +1,49 @@
+// data/value_counts.h: how often each text stands in a column, in memory that does not grow with it.
+//
+// Exact for as many distinct values as there is room for, 65,536 of them or 4 MB of text. Beyond that
+// (Misra and Gries 1982) the rarer half of the values leaves, and the counts of all others fall by the
+// largest count among those that left: a count is too low by at most 2 rows / room, so a value that stands
+// in more rows than that is known. How many distinct values there were is then an estimate (Wegman's
+// sampling by hash, Flajolet 1990), good to about 1 %.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "data/dictionary.h"
+
+namespace dma {
+
+class ValueCounts {
+ public:
+  explicit ValueCounts(std::size_t room = std::size_t{1} << 16U) : room_(room) {}
+
+  // Where the text is counted, its count being 0 if it is new. Places hold until `generation` changes.
+  std::size_t place(std::string_view text);
+  void count(std::size_t place) { ++counts_[place]; }
+  std::size_t generation() const { return generation_; }
+
+  std::size_t distinct() const;
+  // At most so many values, the most frequent first, of equals the one that came first.
+  std::vector<std::string> most_frequent(std::size_t most) const;
+
+ private:
+  void make_room();
+  void sample(std::string_view text);
+
+  std::size_t room_;
+  csv::Dictionary dictionary_;
+  std::vector<std::string> values_;
+  std::vector<std::size_t> counts_;  // of values_
+  std::size_t text_bytes_ = 0;
+  std::size_t generation_ = 0;
+  // Hashes of all values that end in sample_bits_ zeros; from the first make_room() on.
+  std::unordered_set<std::uint64_t> sample_;
+  unsigned sample_bits_ = 0;
+};
+
+}  // namespace dma

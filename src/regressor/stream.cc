@@ -1,0 +1,443 @@
+#include <dma/regressor/stream.h>
+
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include <dma/special/random.h>
+
+#include "network/concurrency.h"
+#include "network/require.h"
+#include "regressor/fit.h"
+#include "regressor/joint_members.h"
+
+namespace dma {
+namespace {
+
+using detail::require;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_window_rows = std::size_t{1} << 16U;
+constexpr std::size_t most_window_bytes = std::size_t{1} << 24U;
+constexpr std::size_t windows_at_once = 3;  // one is read, one is learnt, one is scored
+constexpr std::size_t step_rows = 1024;     // learnt between two looks at the caller's wishes
+
+// Which rows of a file are kept: one draw per row, in the order of the file.
+class Split {
+ public:
+  Split(double holdout, std::uint64_t seed) : holdout_(holdout), random_(seed) {}
+
+  // Leaves the piece with the rows that are held out, or with the others.
+  void choose(Table& piece, bool held_out) {
+    if (holdout_ == 0) return;
+    std::vector<std::size_t> chosen;
+    for (std::size_t row = 0; row < piece.rows(); ++row) {
+      if ((random_.uniform() < holdout_) == held_out) chosen.push_back(row);
+    }
+    piece = select_rows(piece, chosen);
+  }
+
+ private:
+  double holdout_;
+  special::Random random_;
+};
+
+// ------------------------------------------------------------------------------------------ windows
+
+// Rows that are learnt in an order of their own, and what was predicted of them.
+struct Window {
+  EncodedRows rows;
+  double share_begin = 0, share_end = 0;  // of the file
+  std::size_t learnt = 0;                 // rows
+  // Step by step, of each member.
+  std::vector<std::vector<Prediction>> cavity = {};
+};
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+class WindowReader {
+ public:
+  WindowReader(const StreamedFile& file, const Encoder& encoder, std::uint64_t seed)
+      : file_(file),
+        encoder_(encoder),
+        reader_(file.path, options_for(file, encoder)),
+        split_(file.holdout, seed),
+        seed_(seed) {
+    const std::size_t row_bytes = sizeof(double) * (encoder.width() + encoder.targets.size());
+    most_rows_ = std::clamp<std::size_t>(most_window_bytes / row_bytes, 1, most_window_rows);
+  }
+
+  // Null if there are no rows left.
+  std::unique_ptr<Window> next() {
+    auto window = std::make_unique<Window>();
+    window->share_begin = reader_.share();
+    // At once: left to itself the vector would double. What is not written to takes no memory.
+    window->rows.inputs.reserve(most_rows_ * encoder_.width());
+    // No piece has more rows than are missing: where a window ends does not depend on the pieces.
+    while (window->rows.rows < most_rows_ &&
+           reader_.read(piece_, std::min(file_.piece_rows, most_rows_ - window->rows.rows))) {
+      split_.choose(piece_, false);
+      const EncodedRows encoded = encoder_.encode(piece_);
+      add(encoded, window->rows);
+      without_target_ += encoded.without_target;
+    }
+    window->share_end = reader_.share();
+    if (window->rows.rows == 0) return nullptr;
+    detail::shuffle(window->rows, seed_++);
+    return window;
+  }
+
+  std::size_t without_target() const { return without_target_; }
+
+  static CsvOptions options_for(const StreamedFile& file, const Encoder& encoder) {
+    CsvOptions options = file.csv;
+    options.columns = encoder.wanted(true);
+    return options;
+  }
+
+ private:
+  static void add(const EncodedRows& piece, EncodedRows& rows) {
+    append(rows.inputs, piece.inputs);
+    append(rows.targets, piece.targets);
+    append(rows.hashes, piece.hashes);
+    rows.rows += piece.rows;
+  }
+
+  const StreamedFile& file_;
+  const Encoder& encoder_;
+  CsvReader reader_;
+  Split split_;
+  std::uint64_t seed_;
+  std::size_t most_rows_;
+  std::size_t without_target_ = 0;
+  Table piece_;
+};
+
+// ----------------------------------------------------------------------------------- what is reported
+
+// Rows at even distances, at least `wanted` of a stream that is long enough, less than twice as many.
+class SpacedRows {
+ public:
+  explicit SpacedRows(std::size_t wanted) : wanted_(wanted) {}
+
+  void offer(std::span<const double> inputs, std::span<const double> targets) {
+    if (offered_++ % distance_ != 0) return;
+    rows_.inputs.insert(rows_.inputs.end(), inputs.begin(), inputs.end());
+    rows_.targets.insert(rows_.targets.end(), targets.begin(), targets.end());
+    if (++rows_.rows < 2 * wanted_) return;
+    thin(rows_.inputs);
+    thin(rows_.targets);
+    rows_.rows = wanted_;
+    distance_ *= 2;
+  }
+
+  Data data() const { return rows_.data(); }
+
+ private:
+  // Every second row goes.
+  void thin(std::vector<double>& numbers) const {
+    const std::size_t width = numbers.size() / rows_.rows;
+    for (std::size_t row = 1; row < wanted_; ++row) {
+      std::copy_n(numbers.begin() + static_cast<std::ptrdiff_t>(2 * row * width), width,
+                  numbers.begin() + static_cast<std::ptrdiff_t>(row * width));
+    }
+    numbers.resize(wanted_ * width);
+  }
+
+  std::size_t wanted_;
+  std::size_t offered_ = 0, distance_ = 1;
+  detail::OrderedRows rows_;
+};
+
+// As many as the certificate of a fit takes.
+std::size_t certificate_rows(std::size_t weights) {
+  constexpr std::size_t most_messages = 1'000'000;
+  return std::clamp<std::size_t>(most_messages / weights, 1, 200);
+}
+
+// Collects what is reported of the rows that were learnt.
+class Scores {
+ public:
+  Scores(const Encoder& encoder, std::size_t weights)
+      : encoder_(encoder), cavity_(encoder.targets.size()), examples_(certificate_rows(weights)) {}
+
+  void add(const Window& window) {
+    if (window.learnt == 0) return;
+    const EncodedRows& rows = window.rows;
+    const std::size_t width = rows.inputs.size() / rows.rows;
+    const std::size_t outputs = cavity_.size();
+    const std::span<const double> inputs(rows.inputs);
+    const std::span<const double> targets(rows.targets);
+    for (std::size_t row = 0; row < window.learnt; ++row) {
+      examples_.offer(inputs.subspan(row * width, width), targets.subspan(row * outputs, outputs));
+    }
+    std::size_t first = 0;
+    for (const auto& members : window.cavity) {
+      const Prediction mixed = members.size() == 1 ? members.front() : mix(members);
+      const auto predicted = detail::in_own_units(mixed, encoder_);
+      for (std::size_t k = 0; k < outputs; ++k) {
+        cavity_[k] = merged(
+            cavity_[k], detail::score_target(predicted, targets.subspan(first, mixed.mean.size()),
+                                             encoder_, k));
+      }
+      first += mixed.mean.size();
+    }
+    rows_ += window.learnt;
+  }
+
+  Data examples() const { return examples_.data(); }
+  void report(FitReport& report) const {
+    report.rows = rows_;
+    report.cavity = cavity_;
+  }
+
+ private:
+  const Encoder& encoder_;
+  std::vector<Metrics> cavity_;  // per target
+  SpacedRows examples_;
+  std::size_t rows_ = 0;
+};
+
+// -------------------------------------------------------------------------------------------- learn
+
+template <std::floating_point T>
+class Learner {
+ public:
+  Learner(const Architecture& architecture, const RegressorOptions& options,
+          const std::vector<double>& noise, const OnStreamProgress& progress)
+      : progress_(progress) {
+    TrainingOptions training = detail::training_options(options, step_rows);
+    training.noise.variance = noise;
+    members_.priors = detail::draw_priors(architecture, options);
+    for (const WeightPrior& prior : members_.priors) {
+      trainers_.emplace_back(architecture, prior, training);
+    }
+  }
+
+  // All members learn the same rows, step by step, until the caller asks to stop.
+  void learn(Window& window) {
+    const EncodedRows& rows = window.rows;
+    while (window.learnt < rows.rows && !stopped_) {
+      const std::size_t count = std::min(step_rows, rows.rows - window.learnt);
+      window.cavity.push_back(learn_step(rows, window.learnt, count));
+      window.learnt += count;
+      rows_ += count;
+      const double done = static_cast<double>(window.learnt) / static_cast<double>(rows.rows);
+      const double share = window.share_begin + done * (window.share_end - window.share_begin);
+      stopped_ = progress_ && !progress_({rows_, share});
+    }
+  }
+
+  bool stopped() const { return stopped_; }
+  double seconds() const { return seconds_; }
+
+  // Of the first member, over these rows; after finish_noise().
+  Certificate certify(const Data& rows) { return trainers_.front().certify(rows); }
+
+  void finish_noise() {
+    for (auto& trainer : trainers_) trainer.stop_learning();
+  }
+
+  Members<T> release() {
+    for (auto& trainer : trainers_) {
+      auto [posterior, ledger] = trainer.release();
+      members_.posteriors.push_back(std::move(posterior));
+      members_.ledgers.push_back(std::move(ledger));
+    }
+    return std::move(members_);
+  }
+
+ private:
+  std::vector<Prediction> learn_step(const EncodedRows& rows, std::size_t first,
+                                     std::size_t count) {
+    const auto part = [&](const std::vector<double>& values) {
+      const std::size_t width = values.size() / rows.rows;
+      return std::span(values).subspan(first * width, count * width);
+    };
+    const Data data{part(rows.inputs), part(rows.targets), count};
+    std::vector<Prediction> cavity(trainers_.size());
+    const auto start = Clock::now();
+    // Isolated: a thread that waits for the other members must not begin to read.
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(std::size_t{0}, trainers_.size(),
+                        [&](std::size_t m) { cavity[m] = trainers_[m].learn(data); });
+    });
+    seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+    return cavity;
+  }
+
+  const OnStreamProgress& progress_;
+  Members<T> members_;
+  std::vector<Trainer<T>> trainers_;
+  std::size_t rows_ = 0;
+  double seconds_ = 0;
+  std::atomic<bool> stopped_ = false;
+};
+
+// Reads, learns and scores windows, each in their order, and up to three at once.
+template <std::floating_point T>
+void run(WindowReader& reader, Learner<T>& learner, Scores& scores, std::size_t threads) {
+  using WindowPointer = std::shared_ptr<Window>;
+  constexpr auto in_order = tbb::filter_mode::serial_in_order;
+  const auto read = [&](tbb::flow_control& control) -> WindowPointer {
+    WindowPointer window = learner.stopped() ? nullptr : reader.next();
+    if (window == nullptr) control.stop();
+    return window;
+  };
+  const auto learn = [&](WindowPointer window) {
+    learner.learn(*window);
+    return window;
+  };
+  const auto score = [&](const WindowPointer& window) { scores.add(*window); };
+  tbb::task_arena arena(detail::concurrency(threads));
+  arena.execute([&] {
+    tbb::parallel_pipeline(windows_at_once,
+                           tbb::make_filter<void, WindowPointer>(in_order, read) &
+                               tbb::make_filter<WindowPointer, WindowPointer>(in_order, learn) &
+                               tbb::make_filter<WindowPointer, void>(in_order, score));
+  });
+}
+
+template <std::floating_point T>
+void fit_model(const StreamedFile& file, const OnStreamProgress& progress, Model& model) {
+  const RegressorOptions& options = model.options;
+  const Encoder& encoder = model.encoder;
+  const Architecture architecture = detail::architecture_of(encoder, options, false, 0);
+  FitReport& report = model.report;
+  report.weights = architecture.weight_count();
+  report.layers = architecture.widths;
+  Learner<T> learner(architecture, options, detail::first_noise(encoder, options), progress);
+  WindowReader reader(file, encoder, options.seed);
+  Scores scores(encoder, report.weights);
+  run(reader, learner, scores, options.threads);
+  learner.finish_noise();
+  scores.report(report);
+  report.rows_without_target = reader.without_target();
+  report.certificate = learner.certify(scores.examples());
+  report.stopped = learner.stopped() ? Stopped::interrupted : Stopped::max_epochs;
+  report.sweep_seconds = learner.seconds();
+  model.members = learner.release();
+}
+
+// Root of the mean variance over members.
+template <std::floating_point T>
+void report_noise(const Members<T>& members, const Encoder& encoder, FitReport& report) {
+  for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
+    double sum = 0;
+    for (const auto& posterior : members.posteriors) sum += posterior.noise_variance[k];
+    const double noise = std::sqrt(sum / static_cast<double>(members.posteriors.size()));
+    report.noise_std.push_back(noise * encoder.targets[k].deviation);
+    report.noise_at_floor.push_back(noise < 1.01 * std::sqrt(least_noise_variance));
+  }
+}
+
+void report_noise(const JointMembers&, const Encoder&, FitReport&) {}  // a stream has none
+
+void check(const StreamedFile& file, const RegressorOptions& options) {
+  detail::validate(options);
+  require(
+      is_one_pass(options),
+      "a stream is learnt in one pass: epochs must be 1, the ledger none, the belief not joint");
+  require(file.holdout >= 0 && file.holdout < 1, "the share held out must be from 0 to below 1");
+  require(file.piece_rows > 0, "piece_rows is 0");
+  if (!can_stream(file.path)) {
+    throw DataError(file.path.string() + ": cannot be read twice, so it cannot be streamed");
+  }
+}
+
+}  // namespace
+
+bool can_stream(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return path != "-" && std::filesystem::is_regular_file(path, ignored);
+}
+
+bool is_one_pass(const RegressorOptions& options) {
+  return options.epochs == 1 && options.ledger == LedgerMode::none &&
+         options.belief != Belief::joint;
+}
+
+StreamedTable look_through(const StreamedFile& file, const RegressorOptions& options) {
+  check(file, options);
+  StreamedTable result;
+  std::optional<EncoderBuilder> builder;
+  std::optional<Split> split;
+  const auto begin = [&] {
+    builder.emplace(detail::encoder_builder(options));
+    split.emplace(file.holdout, options.seed);
+    result.rows = 0;
+  };
+  Table kept;
+  const auto take = [&](const Table& piece) {
+    result.source = piece.source;
+    result.columns = piece.columns.size();
+    result.numeric_header = piece.numeric_header;
+    result.rows += piece.rows();
+    if (file.holdout == 0) return builder->add(piece);
+    kept = piece;
+    split->choose(kept, false);
+    builder->add(kept);
+  };
+  read_csv_pieces(file.path, file.csv, file.piece_rows, begin, take);
+  result.encoder = detail::finish(*builder, result.source);
+  result.held_out = result.rows - builder->rows();
+  result.without_target = builder->rows() - builder->rows_with_target();
+  return result;
+}
+
+Regressor fit_stream(const StreamedFile& file, const RegressorOptions& options,
+                     const OnStreamProgress& progress) {
+  return fit_stream(file, look_through(file, options).encoder, options, progress);
+}
+
+Regressor fit_stream(const StreamedFile& file, Encoder encoder, const RegressorOptions& options,
+                     const OnStreamProgress& progress) {
+  check(file, options);
+  const auto start = Clock::now();
+  Model model{options, std::move(encoder), {}, {}, {}, {}};
+  if (options.ensemble == 0) model.options.ensemble = detail::members_of(false, 0);
+  model.options.belief = Belief::independent;
+  FitReport& report = model.report;
+  report.stream = true;
+  report.epochs = 1;
+  report.batch_size = step_rows;
+  report.train_nll = std::numeric_limits<double>::quiet_NaN();
+  options.single_precision ? fit_model<float>(file, progress, model)
+                           : fit_model<double>(file, progress, model);
+  std::visit([&](const auto& members) { report_noise(members, model.encoder, report); },
+             model.members);
+  report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return Regressor(std::move(model));
+}
+
+std::vector<Metrics> evaluate_stream(const Regressor& model, const StreamedFile& file,
+                                     std::size_t threads) {
+  const Encoder& encoder = model.encoder();
+  CsvReader reader(file.path, WindowReader::options_for(file, encoder));
+  Split split(file.holdout, model.model().options.seed);
+  std::vector<Metrics> metrics(encoder.targets.size());
+  Table piece;
+  while (reader.read(piece, file.piece_rows)) {
+    split.choose(piece, true);
+    const EncodedRows rows = encoder.encode(piece);
+    if (rows.rows == 0) continue;
+    const auto predicted = model.predict_encoded(rows.inputs, rows.rows, threads);
+    for (std::size_t k = 0; k < metrics.size(); ++k) {
+      metrics[k] = merged(metrics[k], detail::score_target(predicted, rows.targets, encoder, k));
+    }
+  }
+  if (metrics.front().values == 0) throw DataError(piece.source + ": no row has a target");
+  return metrics;
+}
+
+}  // namespace dma
