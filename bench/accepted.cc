@@ -67,7 +67,7 @@ void write_accepted(const std::filesystem::path& path, const Report& report,
   if (std::filesystem::exists(path)) all = read_accepted(path);
   std::erase_if(all, [&](const auto& entry) { return of_sections(entry.first, sections); });
   for (const RatioResult& ratio : report.ratios) {
-    if (!std::isfinite(ratio.value.median)) continue;
+    if (ratio.absolute || !std::isfinite(ratio.value.median)) continue;
     all[ratio.name] = {ratio.better, rounded(ratio.value.median)};
   }
   nlohmann::ordered_json json{{"machine", report.machine}};

@@ -231,26 +231,27 @@ void add_share(Plan& plan, Pass pass, std::size_t width, std::int64_t set) {
   const bool near = weight_bytes(width, sizeof(T)) <= caches().level2;
   if (pass != Pass::direct && sizeof(T) == sizeof(float) && near) target = at_least(0.6);
   const std::string measured = name(pass, number_name<T>(), width, hwy::TargetName(set));
-  plan.ratio({measured + ", share of ceiling", Better::larger, target, [=](const Results& results) {
-                const double least = bound(results, pass, number_name<T>(), sizeof(T), width, set);
-                std::vector<double> shares;
-                for (const double time : results.values(measured)) shares.push_back(least / time);
-                return shares;
-              }});
+  const auto values = [=](const Results& results) {
+    const double least = bound(results, pass, number_name<T>(), sizeof(T), width, set);
+    std::vector<double> shares;
+    for (const double time : results.values(measured)) shares.push_back(least / time);
+    return shares;
+  };
+  plan.ratio({measured + ", share of ceiling", Better::larger, target, values});
 }
 
-// In nanoseconds, on the kind of machine for which they were set: a value, but no ratio.
+// In nanoseconds, on the kind of machine for which they were set.
 void add_absolute_target(Plan& plan, Pass pass, std::size_t width, std::int64_t set) {
   if (!is_neoverse_v1() || pass == Pass::direct) return;
   if (weight_bytes(width, sizeof(float)) > caches().level2) return;
   const std::string measured = name(pass, "float", width, hwy::TargetName(set));
   const double nanoseconds = pass == Pass::forward ? 0.25 : 0.5;
-  plan.ratio(
-      {measured + ", of its target", Better::smaller, at_most(1), [=](const Results& results) {
-         std::vector<double> shares;
-         for (const double time : results.values(measured)) shares.push_back(time / nanoseconds);
-         return shares;
-       }});
+  const auto values = [=](const Results& results) {
+    std::vector<double> shares;
+    for (const double time : results.values(measured)) shares.push_back(time / nanoseconds);
+    return shares;
+  };
+  plan.ratio({measured + ", of its target", Better::smaller, at_most(1), values, true});
 }
 
 void add_comparisons(Plan& plan, std::size_t width, const char* set) {
@@ -289,6 +290,13 @@ void add_layers(Plan& plan, std::size_t width, bool all_kinds) {
 
 }  // namespace
 
+void add_activations(Plan& plan) {
+  for (const std::uint32_t edge : {0U, 1U}) {
+    add_activation<float>(plan, edge);
+    add_activation<double>(plan, edge);
+  }
+}
+
 void add_kernels(Plan& plan) {
   const auto sets = instruction_sets();
   for (const std::int64_t set : sets) add_ceilings(plan, set);
@@ -309,10 +317,7 @@ void add_kernels(Plan& plan) {
     add_prediction<float>(plan, one);
     add_prediction<double>(plan, one);
   }
-  for (const std::uint32_t edge : {0U, 1U}) {
-    add_activation<float>(plan, edge);
-    add_activation<double>(plan, edge);
-  }
+  add_activations(plan);
 }
 
 }  // namespace dma::bench

@@ -113,7 +113,12 @@ const std::vector<double>& Results::values(const std::string& name) const {
   return found == measured_.end() ? none : found->second.values;
 }
 
-void Plan::measure(Measurement measurement) { measurements_.push_back(std::move(measurement)); }
+void Plan::measure(Measurement measurement) {
+  for (const Measurement& other : measurements_) {
+    if (other.name == measurement.name) return;
+  }
+  measurements_.push_back(std::move(measurement));
+}
 
 void Plan::once(const std::string& name, const std::string& unit, int repetitions,
                 std::function<double()> value) {
@@ -139,9 +144,10 @@ void Plan::seconds(const std::string& name, int repetitions, std::function<void(
 
 void Plan::quotient(const std::string& name, const std::string& top, const std::string& bottom,
                     Better better, std::optional<Target> target) {
-  ratio({name, better, target, [top, bottom](const Results& results) {
-           return quotients(results.values(top), results.values(bottom));
-         }});
+  const auto values = [top, bottom](const Results& results) {
+    return quotients(results.values(top), results.values(bottom));
+  };
+  ratio({.name = name, .better = better, .target = target, .values = values});
 }
 
 Report Plan::run() {
@@ -164,7 +170,8 @@ Report Plan::run() {
   for (const Ratio& ratio : ratios_) {
     const std::vector<double> values = ratio.values(report.results);
     if (values.empty()) continue;
-    report.ratios.push_back({ratio.name, ratio.better, ratio.target, spread(values)});
+    report.ratios.push_back(
+        {ratio.name, ratio.better, ratio.target, spread(values), ratio.absolute});
   }
   report.notes = notes_;
   return report;

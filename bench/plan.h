@@ -61,6 +61,7 @@ struct Ratio {
   Better better;
   std::optional<Target> target;
   std::function<std::vector<double>(const Results&)> values;  // none: it could not be measured
+  bool absolute = false;  // over a fixed time: shown, but never accepted nor checked
 };
 
 struct RatioResult {
@@ -68,6 +69,7 @@ struct RatioResult {
   Better better;
   std::optional<Target> target;
   Spread value;
+  bool absolute = false;
 };
 
 struct Report {
@@ -84,6 +86,7 @@ class Plan {
 
   const bool quick;
 
+  // A name that is there already is not measured twice.
   void measure(Measurement measurement);
   // One value per repetition, which need not be a time.
   void once(const std::string& name, const std::string& unit, int repetitions,

@@ -26,6 +26,9 @@ void validate(const TrainingOptions& options, std::size_t outputs) {
   require(options.max_epochs > 0, "max_epochs is 0");
   require(options.tolerance >= 0,
           "tolerance must not be negative, got " + std::to_string(options.tolerance));
+  require(
+      options.cavity_score || !options.noise.learn || options.noise.source != NoiseSource::cavity,
+      "noise cannot be learnt from the cavity without cavity_score");
   const auto& noise = options.noise.variance;
   require(noise.size() == 1 || noise.size() == outputs, "noise.variance must have 1 entry or " +
                                                             std::to_string(outputs) + ", got " +
@@ -181,12 +184,12 @@ class Trainer<T>::State {
       }
     }
     result.noise_variance = posterior_.noise_variance;
-    result.cavity = score_cavity();
+    if (options_.cavity_score) result.cavity = score_cavity();
     for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
       cavity_predictions_.noise_variance.push_back(posterior_.noise_variance[n % outputs()]);
     }
     result.cavity_predictions = std::move(cavity_predictions_);
-    result.certificate = certify();
+    if (options_.certificate) result.certificate = certify();
     return result;
   }
 
@@ -296,7 +299,7 @@ class Trainer<T>::State {
       noise_[k] = T(posterior_.noise_variance[k]);
       misses_[k].clear();
     }
-    cavity_nll_sum_ = 0;
+    cavity_nll_sum_ = options_.cavity_score ? 0 : std::numeric_limits<double>::quiet_NaN();
     std::size_t scored = 0;
     bool go_on = true;
     for (std::size_t b = 0; b < batches_.size() && go_on; ++b) {
@@ -350,7 +353,7 @@ class Trainer<T>::State {
     const Batch batch = batches_[b];
     for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
       forward(sweep_, b, row);
-      score_example(sweep_, row);
+      if (options_.cavity_score) score_example(sweep_, row);
       take_messages(b, row);
     }
     sweep_.each_weight([&](std::size_t k, const T& mean, const T& variance) {
@@ -365,8 +368,10 @@ class Trainer<T>::State {
     const Batch batch = batches_[b];
     const T share = T(1) / T(batch.count);
     for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
-      forward(cavity_sweep_, b, row);
-      score_example(cavity_sweep_, row);
+      if (options_.cavity_score) {
+        forward(cavity_sweep_, b, row);
+        score_example(cavity_sweep_, row);
+      }
       forward(sweep_, b, row);
       take_messages(b, row);
       sweep_.each_weight([&](std::size_t k, T& mean, T& variance) {
