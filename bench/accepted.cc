@@ -53,8 +53,9 @@ std::filesystem::path accepted_file(const std::filesystem::path& folder,
 AcceptedRatios read_accepted(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(path.string() + ": cannot be read");
+  const auto json = nlohmann::json::parse(file);
   AcceptedRatios result;
-  for (const auto& [name, ratio] : nlohmann::json::parse(file).at("ratios").items()) {
+  for (const auto& [name, ratio] : json.at("ratios").items()) {
     const bool smaller = ratio.at("better") == "smaller";
     result[name] = {smaller ? Better::smaller : Better::larger, ratio.at("value")};
   }

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -100,6 +100,15 @@ pid_t spawn(const std::vector<std::string>& arguments, const std::filesystem::pa
   return child;
 }
 
+// The largest resident size so far, in bytes; 0 once the process has ended.
+double peak_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return 1024 * std::stod(line.substr(6));
+  }
+  return 0;
+}
+
 }  // namespace
 
 const std::filesystem::path& scratch_folder() {
@@ -113,8 +122,13 @@ Child run_command(const std::vector<std::string>& arguments) {
   const auto begin = std::chrono::steady_clock::now();
   running_child = spawn(arguments, out, err);
   int status = 0;
-  rusage usage{};
-  wait4(running_child, &status, 0, &usage);
+  double peak = 0;
+  // What wait4 tells counts the memory of the process that was cloned, which is this one's: look at the new
+  // program itself, while it runs.
+  while (waitpid(running_child, &status, WNOHANG) == 0) {
+    peak = std::max(peak, peak_of(running_child));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   running_child = 0;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
@@ -122,8 +136,7 @@ Child run_command(const std::vector<std::string>& arguments) {
     for (const std::string& word : arguments) line += " " + word;
     throw std::runtime_error(line + " failed: " + content(err));
   }
-  // Linux counts kilobytes.
-  return {spent.count(), 1024.0 * static_cast<double>(usage.ru_maxrss), content(out)};
+  return {spent.count(), peak, content(out)};
 }
 
 }  // namespace dma::bench

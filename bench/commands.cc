@@ -160,11 +160,11 @@ void add_rows(Plan& plan, const std::vector<std::size_t>& sizes) {
 
 void add_weights(Plan& plan) {
   std::vector<Size> sizes;
-  for (const std::size_t width : {100U, 200U, 400U}) {
+  for (const std::size_t width : {200U, 400U, 800U}) {
     const std::size_t weights = (features + 1) * width + (width + 1) * width + width + 1;
     const std::string name = fmt::format("commands/weights/{:06}", weights);
-    add_command(plan, name, 3, Clock::fit_alone, [width] {
-      return one_pass(2000, fmt::format("{0},{0}", width), model_file("weights"));
+    add_command(plan, name, 2, Clock::fit_alone, [width] {
+      return one_pass(1000, fmt::format("{0},{0}", width), model_file("weights"));
     });
     sizes.push_back({name, static_cast<double>(weights)});
   }

@@ -58,7 +58,9 @@ def compare(pinned: dict[str, int], found: dict[str, int]) -> bool:
         change = now / before - 1
         held = abs(change) <= TOLERANCE
         fits &= held
-        print(f"{name}: {now} instructions per epoch, pinned {before} ({change:+.1%}){'' if held else ': NOT KEPT'}")
+        print(
+            f"{name}: {now} instructions per epoch, pinned {before} ({change:+.1%}){'' if held else ': NOT KEPT'}"
+        )
     return fits
 
 

@@ -56,7 +56,9 @@ class Collector : public benchmark::BenchmarkReporter {
       if (run.run_type != Run::RT_Iteration) continue;
       const Measurement& measurement = *by_name_.at(run.run_name.function_name);
       if (run.error_occurred) throw std::runtime_error(measurement.name + ": " + run.error_message);
-      const double seconds = run.real_accumulated_time / static_cast<double>(run.iterations);
+      const double spent =
+          measurement.manual ? run.real_accumulated_time : run.cpu_accumulated_time;
+      const double seconds = spent / static_cast<double>(run.iterations);
       results_.add(measurement.name, measurement.unit, seconds * measurement.scale);
       for (const auto& [name, counter] : run.counters) {
         results_.add(measurement.name + "/" + name, "", counter.value);
@@ -79,11 +81,7 @@ void add_to_benchmark(const Measurement& measurement, ProgressLine& progress) {
         last = iterations;
         measurement.run(state);
       });
-  if (measurement.manual) {
-    benchmark->UseManualTime();
-  } else {
-    benchmark->UseRealTime();
-  }
+  if (measurement.manual) benchmark->UseManualTime();
   if (measurement.iterations > 0) benchmark->Iterations(measurement.iterations);
   if (measurement.repetitions > 0) benchmark->Repetitions(measurement.repetitions);
 }

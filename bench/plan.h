@@ -1,7 +1,8 @@
 // bench/plan.h: what is measured, and which ratios of it are reported.
 //
 // A section adds its measurements and the ratios between them; run() repeats all of them in random order
-// (Google Benchmark), so that whatever else the machine does falls on all alike.
+// (Google Benchmark), so that whatever else the machine does falls on all alike. Times are those that the processor
+// spent on us, unless a section takes them itself: waiting for another program's turn to end is not counted.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -91,7 +92,7 @@ class Plan {
   // One value per repetition, which need not be a time.
   void once(const std::string& name, const std::string& unit, int repetitions,
             std::function<double()> value);
-  // How many seconds one call takes.
+  // How many seconds one call takes by the clock on the wall.
   void seconds(const std::string& name, int repetitions, std::function<void()> call);
   // Values that follow from others; called when all is measured.
   void after(std::function<void(Results&)> derive) { derive_.push_back(std::move(derive)); }

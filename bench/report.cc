@@ -25,7 +25,7 @@ std::string text(const Target& target) {
 }
 
 std::string line(const std::string& name, const Spread& value, const std::string& rest) {
-  return fmt::format("  {:<52} {:>9}  {:>9} .. {:<9} {}\n", name, number(value.median),
+  return fmt::format("  {:<68} {:>9}  {:>9} .. {:<9} {}\n", name, number(value.median),
                      number(value.low), number(value.high), rest);
 }
 

@@ -11,9 +11,10 @@ double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  // Neighbours that are equal may be infinite.
-  if (sorted[below] == sorted[above]) return sorted[below];
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  const double part = place - static_cast<double>(below);
+  // A neighbour may be infinite, and 0 times that, or its distance from itself, is no number.
+  if (part == 0 || sorted[below] == sorted[above]) return sorted[below];
+  return sorted[below] + part * (sorted[above] - sorted[below]);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct AdamResult {
   std::vector<double> train_nll;           // after each epoch, over all rows
   double seconds_per_epoch = 0;            // of the training steps alone, without train_nll
   bool diverged = false;                   // a number was not finite; the run ends there
-  std::vector<double> epoch_seconds = {};  // of each epoch, in the same way
+  std::vector<double> epoch_seconds = {};  // of each epoch, in the processor's time
   std::vector<double> held_out = {};       // epochs x rows x outputs
 };
 
