@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +101,10 @@ pid_t spawn(const std::vector<std::string>& arguments, const std::filesystem::pa
   return child;
 }
 
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
 // The largest resident size so far, in bytes; 0 once the process has ended.
 double peak_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/status");
@@ -123,9 +128,10 @@ Child run_command(const std::vector<std::string>& arguments) {
   running_child = spawn(arguments, out, err);
   int status = 0;
   double peak = 0;
-  // What wait4 tells counts the memory of the process that was cloned, which is this one's: look at the new
-  // program itself, while it runs.
-  while (waitpid(running_child, &status, WNOHANG) == 0) {
+  // The peak that wait4 tells counts the memory of the process that was cloned, which is this one's: look at
+  // the new program itself, while it runs.
+  rusage usage{};
+  while (wait4(running_child, &status, WNOHANG, &usage) == 0) {
     peak = std::max(peak, peak_of(running_child));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -136,7 +142,7 @@ Child run_command(const std::vector<std::string>& arguments) {
     for (const std::string& word : arguments) line += " " + word;
     throw std::runtime_error(line + " failed: " + content(err));
   }
-  return {spent.count(), peak, content(out)};
+  return {spent.count(), seconds(usage.ru_utime) + seconds(usage.ru_stime), peak, content(out)};
 }
 
 }  // namespace dma::bench

@@ -11,7 +11,8 @@ namespace dma::bench {
 const std::filesystem::path& scratch_folder();
 
 struct Child {
-  double seconds;
+  double seconds;            // on the wall
+  double processor_seconds;  // of all its threads
   double peak_bytes;
   std::string out;  // standard output
 };

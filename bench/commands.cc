@@ -72,30 +72,26 @@ std::vector<std::string> with_ledger(std::size_t rows, const std::string& model)
           "--json"};
 }
 
-enum class Clock { whole_command, fit_alone };
-
-// Seconds, and as counters the peak memory and what the command says of itself.
-void add_command(Plan& plan, const std::string& name, int repetitions, Clock clock,
+// Seconds on the wall, and as counters the processor's, the peak memory and what the command says of itself.
+void add_command(Plan& plan, const std::string& name, int repetitions,
                  const std::function<std::vector<std::string>()>& arguments) {
+  const auto run = [arguments](benchmark::State& state) {
+    for (auto _ : state) {
+      const Child child = run_command(arguments());
+      state.SetIterationTime(child.seconds);
+      state.counters["processor seconds"] = child.processor_seconds;
+      state.counters["peak bytes"] = child.peak_bytes;
+      const auto json = nlohmann::json::parse(child.out, nullptr, false);
+      if (!json.is_object()) continue;
+      for (const char* field : {"ledger_bytes", "rows_per_second"}) {
+        if (json.contains(field)) state.counters[field] = json[field].get<double>();
+      }
+    }
+  };
   plan.measure({.name = name,
-                .unit = clock == Clock::whole_command ? "s" : "s, the fit alone",
+                .unit = "s",
                 .scale = 1,
-                .run =
-                    [=](benchmark::State& state) {
-                      for (auto _ : state) {
-                        const Child child = run_command(arguments());
-                        const auto json = nlohmann::json::parse(child.out, nullptr, false);
-                        const bool fit = clock == Clock::fit_alone;
-                        state.SetIterationTime(fit ? json.at("seconds").get<double>()
-                                                   : child.seconds);
-                        state.counters["peak bytes"] = child.peak_bytes;
-                        if (!json.is_object()) continue;
-                        for (const char* field : {"ledger_bytes", "rows_per_second"}) {
-                          if (json.contains(field))
-                            state.counters[field] = json[field].get<double>();
-                        }
-                      }
-                    },
+                .run = run,
                 .manual = true,
                 .iterations = 1,
                 .repetitions = repetitions});
@@ -106,7 +102,7 @@ struct Size {
   double size;
 };
 
-// Of the cost over the size, one per repetition; 1: the cost is proportional.
+// Of the processor's time over the size, one per repetition; 1: it is proportional.
 void add_exponent(Plan& plan, const std::string& name, std::vector<Size> sizes) {
   const auto values = [sizes = std::move(sizes)](const Results& results) {
     std::vector<double> exponents;
@@ -114,7 +110,7 @@ void add_exponent(Plan& plan, const std::string& name, std::vector<Size> sizes) 
       std::vector<double> x;
       std::vector<double> y;
       for (const Size& one : sizes) {
-        const auto& costs = results.values(one.measurement);
+        const auto& costs = results.values(one.measurement + "/processor seconds");
         if (k >= costs.size()) return exponents;
         x.push_back(one.size);
         y.push_back(costs[k]);
@@ -131,14 +127,14 @@ void add_rows(Plan& plan, const std::vector<std::size_t>& sizes) {
   std::vector<Size> fits;
   std::vector<Size> predictions;
   for (const std::size_t rows : sizes) {
-    const int repetitions = rows > 1'000'000 ? 1 : 3;
+    const int repetitions = rows > 1'000'000 || plan.quick ? 1 : 3;
     const auto name = [&](const char* what) {
       return fmt::format("commands/{}/{:07} rows", what, rows);
     };
-    add_command(plan, name("dma fit"), repetitions, Clock::whole_command,
+    add_command(plan, name("dma fit"), repetitions,
                 [rows] { return one_pass(rows, "50", model_file("rows")); });
     // Of a model that is there: the order of measurements is random.
-    add_command(plan, name("dma predict"), repetitions, Clock::whole_command, [rows] {
+    add_command(plan, name("dma predict"), repetitions, [rows] {
       return std::vector<std::string>{"predict", model_file("prediction"), table_file(rows),
                                       "--output", (scratch_folder() / "predicted.csv").string()};
     });
@@ -163,7 +159,7 @@ void add_weights(Plan& plan) {
   for (const std::size_t width : {200U, 400U, 800U}) {
     const std::size_t weights = (features + 1) * width + (width + 1) * width + width + 1;
     const std::string name = fmt::format("commands/weights/{:06}", weights);
-    add_command(plan, name, 2, Clock::fit_alone, [width] {
+    add_command(plan, name, plan.quick ? 1 : 3, [width] {
       return one_pass(1000, fmt::format("{0},{0}", width), model_file("weights"));
     });
     sizes.push_back({name, static_cast<double>(weights)});
@@ -176,7 +172,7 @@ void add_batches(Plan& plan) {
   std::vector<Size> sizes;
   for (const std::size_t rows : {20'000U, 40'000U, 80'000U}) {
     const std::string name = fmt::format("commands/batches/{:04}", rows / 20);
-    add_command(plan, name, 3, Clock::fit_alone,
+    add_command(plan, name, plan.quick ? 1 : 3,
                 [rows] { return with_ledger(rows, model_file("batches")); });
     sizes.push_back({name, static_cast<double>(rows / 20)});
   }

@@ -210,10 +210,12 @@ void add_epochs(Plan& plan) {
                                              wide_network(), image_network()};
   const bool adam = adam_is_comparable(plan);
   add_activations(plan);
-  add_case(plan, {networks[0], 40, 7, true}, adam);
-  add_case(plan, {networks[1], 10, 5, true}, adam);
-  add_case(plan, {networks[2], 40, 7, true}, adam);
-  add_time_target(plan, {networks[2], 40, 7, true});
+  const int repetitions = plan.quick ? 3 : 7;
+  add_case(plan, {networks[0], 40, repetitions, true}, adam);
+  add_case(plan, {networks[1], plan.quick ? 4U : 10U, repetitions, true}, adam);
+  const Case table{networks[2], 40, repetitions, true};
+  add_case(plan, table, adam);
+  add_time_target(plan, table);
   if (plan.quick) return;
   add_case(plan, {networks[3], 3, 3, false}, adam);
   add_case(plan, {networks[4], 1, 3, false}, adam);
