@@ -29,7 +29,9 @@ bool worse(const Accepted& accepted, double now) {
 Check check(const AcceptedRatios& accepted, const Report& report,
             std::span<const std::string> sections) {
   Check result;
-  for (const auto& [name, before] : accepted) {
+  for (const auto& entry : accepted) {
+    const std::string& name = entry.first;
+    const Accepted& before = entry.second;
     if (!of_sections(name, sections)) continue;
     const auto now = std::find_if(report.ratios.begin(), report.ratios.end(),
                                   [&](const RatioResult& ratio) { return ratio.name == name; });

@@ -170,11 +170,11 @@ void add_weights(Plan& plan) {
 // Batches of 20 rows, all remembered: what the ledger takes beside the rows themselves.
 void add_batches(Plan& plan) {
   std::vector<Size> sizes;
-  for (const std::size_t rows : {20'000U, 40'000U, 80'000U}) {
-    const std::string name = fmt::format("commands/batches/{:04}", rows / 20);
+  for (const std::size_t batches : {1000U, 2000U, 4000U}) {
+    const std::string name = fmt::format("commands/batches/{:04}", batches);
     add_command(plan, name, plan.quick ? 1 : 3,
-                [rows] { return with_ledger(rows, model_file("batches")); });
-    sizes.push_back({name, static_cast<double>(rows / 20)});
+                [batches] { return with_ledger(20 * batches, model_file("batches")); });
+    sizes.push_back({name, static_cast<double>(batches)});
   }
   add_exponent(plan, "commands/batches/exponent", sizes);
   const auto growth = [first = sizes.front().measurement,

@@ -276,7 +276,7 @@ void add_ratios(Plan& plan, const std::string& name, double target) {
 // Repetition k is seed k + 1, and adds a curve.
 template <class Train>
 void add_method(Plan& plan, const Setting& setting, const std::string& what,
-                std::shared_ptr<std::vector<Curve>> curves, const Train& train) {
+                const std::shared_ptr<std::vector<Curve>>& curves, const Train& train) {
   plan.once(fmt::format("quality/{}/{}, all epochs", setting.name, what), "s", setting.seeds,
             [=, draw = setting.draw] {
               const std::uint64_t seed = curves->size() + 1;
