@@ -127,7 +127,7 @@ void add_rows(Plan& plan, const std::vector<std::size_t>& sizes) {
   std::vector<Size> fits;
   std::vector<Size> predictions;
   for (const std::size_t rows : sizes) {
-    const int repetitions = rows > 1'000'000 || plan.quick ? 1 : 3;
+    const int repetitions = rows > 500'000 || plan.quick ? 1 : 3;
     const auto name = [&](const char* what) {
       return fmt::format("commands/{}/{:07} rows", what, rows);
     };
