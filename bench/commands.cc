@@ -142,11 +142,13 @@ void add_rows(Plan& plan, const std::vector<std::size_t>& sizes) {
     fits.push_back({name("dma fit"), static_cast<double>(rows)});
     predictions.push_back({name("dma predict"), static_cast<double>(rows)});
   }
-  add_exponent(plan, "commands/dma fit/exponent of the rows", fits);
-  add_exponent(plan, "commands/dma predict/exponent of the rows", predictions);
+  // A quick run has other sizes, so they are part of the name.
+  const std::string most = std::to_string(sizes.back());
+  add_exponent(plan, "commands/dma fit/exponent up to " + most + " rows", fits);
+  add_exponent(plan, "commands/dma predict/exponent up to " + most + " rows", predictions);
   for (const auto* of : {&fits, &predictions}) {
     const std::string name = of->front().measurement.substr(0, of->front().measurement.rfind('/'));
-    plan.quotient(name + "/peak memory, largest over smallest table",
+    plan.quotient(name + "/growth of the peak memory up to " + most + " rows",
                   of->back().measurement + "/peak bytes", of->front().measurement + "/peak bytes",
                   Better::smaller);
   }

@@ -212,7 +212,7 @@ void add_epochs(Plan& plan) {
   add_activations(plan);
   const int repetitions = plan.quick ? 3 : 7;
   add_case(plan, {networks[0], 40, repetitions, true}, adam);
-  add_case(plan, {networks[1], plan.quick ? 4U : 10U, repetitions, true}, adam);
+  add_case(plan, {networks[1], 10, repetitions, true}, adam);
   const Case table{networks[2], 40, repetitions, true};
   add_case(plan, table, adam);
   add_time_target(plan, table);

@@ -75,8 +75,8 @@ void add_graph(Plan& plan) {
   }
   // The cost per message must not grow with the graph.
   for (const char* what : {"build and sweep", "message"}) {
-    plan.quotient(fmt::format("graph/{}, largest over smallest", what), name(what, sizes.back()),
-                  name(what, sizes.front()), Better::smaller);
+    plan.quotient(fmt::format("graph/{}, {} over {}", what, sizes.back(), sizes.front()),
+                  name(what, sizes.back()), name(what, sizes.front()), Better::smaller);
   }
 }
 

@@ -319,7 +319,7 @@ void add_task(Plan& plan, const Setting& setting) {
 void add_quality(Plan& plan) {
   if (!adam_is_comparable(plan)) return;
   add_task(plan, {"8-6-5-1", paper_task, 100, 400, plan.quick ? 1 : 5, 10});
-  add_task(plan, {"13-50-1", table_task, 100, plan.quick ? 100U : 250U, plan.quick ? 1 : 5, 10});
+  add_task(plan, {"13-50-1", table_task, 100, 250, plan.quick ? 1 : 5, 10});
   if (!plan.quick) add_task(plan, {"8-100-100-1", large_task, 20, 40, 3, 3});
 }
 
