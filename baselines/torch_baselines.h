@@ -3,19 +3,24 @@
 //
 // libtorch is in a module of its own, loaded at the first call, because linking it would slow every start
 // of the command. Functions throw std::runtime_error if the module is missing, and may be called from
-// several threads at once. Numbers are doubles, as everywhere in the comparisons (torch's default is float).
+// several threads at once. Numbers are doubles, as everywhere in the comparisons (torch's default is float), unless
+// single precision is asked for.
 #pragma once
 
 #include "baselines/problem.h"
 #include "baselines/torch/torch_module.h"  // AdamOptions, AdamResult
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace dma::baselines {
 
 // Loads the module.
 bool torch_available();
+
+// The file of the BLAS that it computes with; which one it is decides how fast Adam is.
+std::string torch_blas();
 
 // Minimises the mean negative log likelihood.
 AdamResult train_adam(const Problem& problem, std::span<const double> start,

@@ -57,6 +57,8 @@ TorchProblem for_module(const Problem& problem) {
 
 bool torch_available() { return functions() != nullptr; }
 
+std::string torch_blas() { return needed_functions().blas(); }
+
 AdamResult train_adam(const Problem& problem, std::span<const double> start,
                       const AdamOptions& options) {
   return needed_functions().train_adam(for_module(problem), start.data(), options);

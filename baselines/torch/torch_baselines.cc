@@ -7,8 +7,12 @@
 #include <torch/optim/adamw.h>
 #include <torch/types.h>
 
+#include <link.h>
+#include <time.h>
+
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -25,29 +29,38 @@ using torch::Tensor;
 std::int64_t signed_size(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 // A copy.
-Tensor matrix(const double* values, std::size_t rows, std::size_t columns) {
-  // from_blob takes a pointer to what may change; clone leaves the original alone.
+Tensor matrix(const double* values, std::size_t rows, std::size_t columns,
+              torch::ScalarType type = torch::kDouble) {
+  // from_blob takes a pointer to what may change; the copy leaves the original alone.
   return torch::from_blob(const_cast<double*>(values), {signed_size(rows), signed_size(columns)},
                           torch::kDouble)
-      .clone();
+      .to(type, false, true);
 }
 
 // As many values as the network has weights, one matrix per layer.
-std::vector<Tensor> matrices(const TorchProblem& problem, const double* values) {
+std::vector<Tensor> matrices(const TorchProblem& problem, const double* values,
+                             torch::ScalarType type = torch::kDouble) {
   std::vector<Tensor> all;
   for (const TorchLayer& layer : problem.layers) {
     const std::size_t fan_in = layer.inputs + (layer.bias ? 1 : 0);
-    all.push_back(matrix(values, layer.width, fan_in));
+    all.push_back(matrix(values, layer.width, fan_in, type));
     values += layer.width * fan_in;
   }
   return all;
 }
 
+void append(const Tensor& tensor, std::vector<double>& values) {
+  const Tensor copy = tensor.detach().to(torch::kDouble).contiguous();
+  const auto* first = copy.data_ptr<double>();
+  values.insert(values.end(), first, first + copy.numel());
+}
+
 // The network as a user of torch would write it: one matrix of parameters per layer.
 class TorchNetwork {
  public:
-  TorchNetwork(const TorchProblem& problem, const double* weights)
-      : layers_(problem.layers), parameters_(matrices(problem, weights)) {
+  TorchNetwork(const TorchProblem& problem, const double* weights,
+               torch::ScalarType type = torch::kDouble)
+      : layers_(problem.layers), parameters_(matrices(problem, weights, type)) {
     for (Tensor& parameter : parameters_) parameter.requires_grad_();
   }
 
@@ -61,7 +74,7 @@ class TorchNetwork {
 
   // Sum of precision w^2 / 2.
   Tensor penalty(const std::vector<Tensor>& precision) const {
-    Tensor sum = torch::zeros({}, torch::kDouble);
+    Tensor sum = torch::zeros({}, parameters_.front().scalar_type());
     for (std::size_t l = 0; l < precision.size(); ++l) {
       sum = sum + (precision[l] * parameters_[l].square()).sum() / 2;
     }
@@ -72,10 +85,7 @@ class TorchNetwork {
 
   std::vector<double> weights() const {
     std::vector<double> all;
-    for (const Tensor& parameter : parameters_) {
-      const auto* first = parameter.data_ptr<double>();
-      all.insert(all.end(), first, first + parameter.numel());
-    }
+    for (const Tensor& parameter : parameters_) append(parameter, all);
     return all;
   }
 
@@ -93,10 +103,11 @@ class TorchNetwork {
 
 // The rows of a problem, and the precision of the weights' prior (none: empty).
 struct Data {
-  Data(const TorchProblem& problem, const std::vector<double>& prior_precision)
-      : inputs(matrix(problem.inputs, problem.rows, problem.layers.front().inputs)),
-        targets(matrix(problem.targets, problem.rows, problem.layers.back().width)) {
-    if (!prior_precision.empty()) precision = matrices(problem, prior_precision.data());
+  Data(const TorchProblem& problem, const std::vector<double>& prior_precision,
+       torch::ScalarType type = torch::kDouble)
+      : inputs(matrix(problem.inputs, problem.rows, problem.layers.front().inputs, type)),
+        targets(matrix(problem.targets, problem.rows, problem.layers.back().width, type)) {
+    if (!prior_precision.empty()) precision = matrices(problem, prior_precision.data(), type);
   }
 
   Tensor inputs, targets;
@@ -128,9 +139,15 @@ class AdamTraining {
       : noise_(problem.noise_variance),
         batch_size_(signed_size(options.batch_size)),
         random_(options.seed),
-        data_(problem, options.prior_precision),
-        network_(problem, start),
-        optimizer_(optimizer(network_, options)) {}
+        type_(options.single_precision ? torch::kFloat : torch::kDouble),
+        data_(problem, options.prior_precision, type_),
+        network_(problem, start, type_),
+        optimizer_(optimizer(network_, options)) {
+    if (options.held_out != nullptr) {
+      held_out_ =
+          matrix(options.held_out, options.held_out_rows, problem.layers.front().inputs, type_);
+    }
+  }
 
   void epoch() {
     if (batch_size_ == 0) return step(data_.inputs, data_.targets);
@@ -147,6 +164,12 @@ class AdamTraining {
   }
 
   std::vector<double> weights() const { return network_.weights(); }
+
+  void predict_held_out(std::vector<double>& predictions) const {
+    if (!held_out_.defined()) return;
+    const torch::NoGradGuard no_gradient;
+    append(network_(held_out_), predictions);
+  }
 
  private:
   // Its mean, without the constant.
@@ -167,13 +190,22 @@ class AdamTraining {
   double noise_;
   std::int64_t batch_size_;
   std::mt19937_64 random_;
+  torch::ScalarType type_;
   Data data_;
+  Tensor held_out_;
   TorchNetwork network_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
 };
 
 bool finite(const std::vector<double>& values) {
   return std::isfinite(std::accumulate(values.begin(), values.end(), 0.0));
+}
+
+// That the processor spent on this thread, which does all the work: what others take of the machine is not Adam's.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 AdamResult train_adam(const TorchProblem& problem, const double* start,
@@ -184,8 +216,11 @@ AdamResult train_adam(const TorchProblem& problem, const double* start,
   Clock::duration spent{};
   while (result.train_nll.size() < options.epochs && !result.diverged) {
     const auto begin = Clock::now();
+    const double own_begin = thread_seconds();
     training.epoch();
+    result.epoch_seconds.push_back(thread_seconds() - own_begin);
     spent += Clock::now() - begin;
+    training.predict_held_out(result.held_out);
     result.train_nll.push_back(training.train_nll());
     result.diverged = !std::isfinite(result.train_nll.back()) || !finite(training.weights());
   }
@@ -214,6 +249,23 @@ std::vector<double> hessian_diagonal(const TorchProblem& problem, const double* 
   return diagonal;
 }
 
+// The alternatives system gives every BLAS the same name: the file behind it tells them apart.
+int find_blas(dl_phdr_info* library, std::size_t /*size*/, void* found) {
+  const std::string name = library->dlpi_name;
+  if (name.find("blas") == std::string::npos) return 0;
+  char* const file = realpath(name.c_str(), nullptr);
+  if (file == nullptr) return 0;
+  *static_cast<std::string*>(found) = file;
+  std::free(file);
+  return 1;
+}
+
+std::string blas() {
+  std::string file = "none";
+  dl_iterate_phdr(find_blas, &file);
+  return file;
+}
+
 }  // namespace
 }  // namespace dma::baselines
 
@@ -221,7 +273,7 @@ std::vector<double> hessian_diagonal(const TorchProblem& problem, const double* 
 const dma::baselines::TorchFunctions* dma_torch_functions() {
   at::set_num_threads(1);
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
-  static const dma::baselines::TorchFunctions functions{dma::baselines::train_adam,
-                                                        dma::baselines::hessian_diagonal};
+  static const dma::baselines::TorchFunctions functions{
+      dma::baselines::train_adam, dma::baselines::hessian_diagonal, dma::baselines::blas};
   return &functions;
 }

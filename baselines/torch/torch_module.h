@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace dma::baselines {
@@ -18,13 +19,19 @@ struct AdamOptions {
   std::size_t epochs = 200;
   std::size_t batch_size = 0;  // 0: all rows, one step per epoch
   std::uint64_t seed = 1;      // of the order of rows, when in batches
+  bool single_precision = false;
+  // Rows (inputs only) that are predicted after every epoch; null: none.
+  const double* held_out = nullptr;
+  std::size_t held_out_rows = 0;
 };
 
 struct AdamResult {
   std::vector<double> weights;
-  std::vector<double> train_nll;  // after each epoch, over all rows
-  double seconds_per_epoch = 0;   // of the training steps alone, without train_nll
-  bool diverged = false;          // a number was not finite; the run ends there
+  std::vector<double> train_nll;           // after each epoch, over all rows
+  double seconds_per_epoch = 0;            // of the training steps alone, without train_nll
+  bool diverged = false;                   // a number was not finite; the run ends there
+  std::vector<double> epoch_seconds = {};  // of each epoch, in the processor's time
+  std::vector<double> held_out = {};       // epochs x rows x outputs
 };
 
 struct TorchLayer {
@@ -44,6 +51,8 @@ struct TorchFunctions {
   AdamResult (*train_adam)(const TorchProblem&, const double* start, const AdamOptions&);
   std::vector<double> (*hessian_diagonal)(const TorchProblem&, const double* weights,
                                           const std::vector<double>& prior_precision);
+  // The file of the BLAS that was loaded.
+  std::string (*blas)();
 };
 
 }  // namespace dma::baselines

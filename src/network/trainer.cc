@@ -26,6 +26,9 @@ void validate(const TrainingOptions& options, std::size_t outputs) {
   require(options.max_epochs > 0, "max_epochs is 0");
   require(options.tolerance >= 0,
           "tolerance must not be negative, got " + std::to_string(options.tolerance));
+  require(
+      options.cavity_score || !options.noise.learn || options.noise.source != NoiseSource::cavity,
+      "noise cannot be learnt from the cavity without cavity_score");
   const auto& noise = options.noise.variance;
   require(noise.size() == 1 || noise.size() == outputs, "noise.variance must have 1 entry or " +
                                                             std::to_string(outputs) + ", got " +
@@ -196,12 +199,12 @@ class Trainer<T>::State {
     }
     if (ledger_.mode == LedgerMode::full) rebuild();
     result.noise_variance = posterior_.noise_variance;
-    result.cavity = score_cavity();
+    if (options_.cavity_score) result.cavity = score_cavity();
     for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
       cavity_predictions_.noise_variance.push_back(posterior_.noise_variance[n % outputs()]);
     }
     result.cavity_predictions = std::move(cavity_predictions_);
-    result.certificate = certify(result.epochs);
+    if (options_.certificate) result.certificate = certify(result.epochs);
     return result;
   }
 
@@ -381,7 +384,8 @@ class Trainer<T>::State {
       assert(batch_is_sound(b));
       go_on = !options_.progress || options_.progress({epoch, b + 1, batches_.size()});
     }
-    result.cavity_nll.push_back(score_cavity_of_batches(b));
+    result.cavity_nll.push_back(options_.cavity_score ? score_cavity_of_batches(b)
+                                                      : std::numeric_limits<double>::quiet_NaN());
     return go_on;
   }
 
@@ -428,10 +432,10 @@ class Trainer<T>::State {
     const std::size_t last = first + count - 1;
     forward(sweep_, b, first);
     for (std::size_t row = first; row < last; ++row) {
-      keep_prediction(sweep_, row);
+      if (options_.cavity_score) keep_prediction(sweep_, row);
       advance(b, row);
     }
-    keep_prediction(sweep_, last);
+    if (options_.cavity_score) keep_prediction(sweep_, last);
     take_messages(b, last);
     kernels_->close_batch(working_belief(), message_of(b),
                           {posterior_.tau.data(), posterior_.rho.data()});
@@ -443,8 +447,10 @@ class Trainer<T>::State {
     sweep_.load(posterior_.tau, posterior_.rho);
     const Batch batch = batches_[b];
     for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
-      forward(cavity_sweep_, b, row);
-      keep_prediction(cavity_sweep_, row);
+      if (options_.cavity_score) {
+        forward(cavity_sweep_, b, row);
+        keep_prediction(cavity_sweep_, row);
+      }
       forward(sweep_, b, row);
       take_messages(b, row);
       take_out_old(T(1) / T(batch.count));

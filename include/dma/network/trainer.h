@@ -67,6 +67,9 @@ struct TrainingOptions {
   LedgerMode ledger = LedgerMode::full;
   NoiseOptions noise = {};
   bool readable_kernel = false;  // the scalar kernel that calls the factor library; for tests
+  // What a fit says about itself; off only to measure what saying it costs.
+  bool certificate = true;
+  bool cavity_score = true;  // off: the cavity's scores and predictions are NaN
   // Called after every batch; false stops training there, cleanly.
   std::function<bool(const Progress&)> progress = {};
 };

@@ -1,0 +1,83 @@
+// The factor-graph engine: cost per message and per variable, up to a chain of a million variables.
+#include <dma/factors/factors.h>
+#include <dma/graph/graph.h>
+
+#include <fmt/core.h>
+#include <malloc.h>
+
+#include "bench/sections.h"
+
+namespace dma::bench {
+namespace {
+
+// x_t = 0.9 x_{t-1} + N(0, 0.2), each x_t observed: n variables, 2 n factors.
+Graph chain(std::size_t n) {
+  Graph graph;
+  Variable last = graph.variable();
+  graph.add(Prior{0, 1}, last);
+  graph.add(Observation{0.5, 1}, last);
+  for (std::size_t t = 1; t < n; ++t) {
+    const Variable next = graph.variable();
+    graph.add(WeightedSum{{0.9}, 0, 0.2}, next, last);
+    graph.add(Observation{0.5 * static_cast<double>(t % 7), 1}, next);
+    last = next;
+  }
+  return graph;
+}
+
+double heap_bytes() {
+  const auto heap = mallinfo2();
+  return static_cast<double>(heap.uordblks + heap.hblkhd);
+}
+
+std::string name(const char* what, std::size_t n) { return fmt::format("graph/{}/{:07}", what, n); }
+
+void build_and_sweep(benchmark::State& state, std::size_t n) {
+  double bytes = 0;
+  for (auto _ : state) {
+    const double before = heap_bytes();
+    const Graph graph = chain(n);
+    const Beliefs beliefs = graph.sweep();
+    benchmark::DoNotOptimize(beliefs.marginal({0}));
+    bytes = heap_bytes() - before;
+  }
+  state.counters["bytes per variable"] = bytes / static_cast<double>(n);
+}
+
+constexpr std::size_t sweeps = 10;
+
+// Further sweeps over a graph that is there.
+void messages(benchmark::State& state, std::size_t n) {
+  const Graph graph = chain(n);
+  const Schedule schedule = graph.tree_schedule();
+  for (auto _ : state) {
+    const Beliefs beliefs = graph.infer({.sweeps = sweeps}, schedule);
+    benchmark::DoNotOptimize(beliefs.marginal({0}));
+  }
+}
+
+}  // namespace
+
+void add_graph(Plan& plan) {
+  std::vector<std::size_t> sizes{1'000, 10'000, 100'000};
+  if (!plan.quick) sizes.push_back(1'000'000);
+  for (const std::size_t n : sizes) {
+    plan.measure({.name = name("build and sweep", n),
+                  .unit = "ns per variable",
+                  .scale = 1e9 / static_cast<double>(n),
+                  .run = [n](benchmark::State& state) { build_and_sweep(state, n); },
+                  .repetitions = 3});
+    plan.measure({.name = name("message", n),
+                  .unit = "ns per message",
+                  .scale = 1e9 / static_cast<double>(sweeps * chain(n).edge_count()),
+                  .run = [n](benchmark::State& state) { messages(state, n); },
+                  .repetitions = 3});
+  }
+  // The cost per message must not grow with the graph.
+  for (const char* what : {"build and sweep", "message"}) {
+    plan.quotient(fmt::format("graph/{}, {} over {}", what, sizes.back(), sizes.front()),
+                  name(what, sizes.back()), name(what, sizes.front()), Better::smaller);
+  }
+}
+
+}  // namespace dma::bench

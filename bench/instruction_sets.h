@@ -1,0 +1,29 @@
+// bench/instruction_sets.h: the same kernel on every instruction set that was compiled and that the machine has.
+#pragma once
+
+#include <hwy/targets.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace dma::bench {
+
+// The best first.
+inline std::vector<std::int64_t> instruction_sets() { return hwy::SupportedAndGeneratedTargets(); }
+
+// While it exists, Highway takes this one.
+class OnInstructionSet {
+ public:
+  explicit OnInstructionSet(std::int64_t set) { choose(set); }
+  ~OnInstructionSet() { choose(0); }  // 0: the best
+  OnInstructionSet(const OnInstructionSet&) = delete;
+  OnInstructionSet& operator=(const OnInstructionSet&) = delete;
+
+ private:
+  static void choose(std::int64_t set) {
+    hwy::SetSupportedTargetsForTest(set);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+}  // namespace dma::bench
