@@ -112,6 +112,13 @@ HWY_INLINE V density(D d, const C& constants, V x) {
                  exp_of_negative(d, constants, hn::Mul(square, minus_half)));
 }
 
+// Whether both are finite: 0 times anything else is NaN.
+template <class D, class V>
+HWY_INLINE auto both_finite(D d, V a, V b) {
+  const auto zero = hn::Zero(d);
+  return hn::Eq(hn::MulAdd(a, zero, hn::Mul(b, zero)), zero);
+}
+
 // A whole vector of units, or the first `count` lanes of one: what lies behind them is not ours.
 struct AllLanes {
   template <class D, class V>
@@ -209,8 +216,8 @@ bool activate(const Units<T>& units) {
     const auto deviation1 = hn::Sqrt(variance1);
     const auto u0 = hn::Div(mean0, deviation0);
     const auto u1 = hn::Div(mean1, deviation1);
-    const auto regular0 = hn::And(hn::IsFinite(u0), hn::IsFinite(variance0));
-    const auto regular1 = hn::And(hn::IsFinite(u1), hn::IsFinite(variance1));
+    const auto regular0 = both_finite(d, u0, variance0);
+    const auto regular1 = both_finite(d, u1, variance1);
     if (!hn::AllTrue(d, hn::And(regular0, regular1))) {
       one_by_one(i, i + 2 * lanes);
       continue;
@@ -229,7 +236,7 @@ bool activate(const Units<T>& units) {
     }
     const auto deviation = hn::Sqrt(variance);
     const auto u = hn::Div(mean, deviation);
-    if (!ours.all_true(d, hn::And(hn::IsFinite(u), hn::IsFinite(variance)))) {
+    if (!ours.all_true(d, both_finite(d, u, variance))) {
       one_by_one(i, i + ours.count);
       continue;
     }
@@ -251,9 +258,9 @@ HWY_INLINE void store_back(D d, V mean, V variance, const Units<T>& units, std::
 }
 
 // False if a unit must be computed by hear_unit(): a message is uniform, or its unit is a point mass.
-template <class D, class T>
+template <class D, class T, class Lanes>
 HWY_INLINE bool hear_linear_vector(D d, const Units<T>& units, const InputMessages<T>& from_above,
-                                   std::size_t i) {
+                                   std::size_t i, Lanes lanes) {
   const auto one = hn::Set(d, T(1));
   const auto variance_above = hn::Div(one, hn::LoadU(d, from_above.rho + i));
   const auto mean_above = hn::Mul(hn::LoadU(d, from_above.tau + i), variance_above);
@@ -263,15 +270,15 @@ HWY_INLINE bool hear_linear_vector(D d, const Units<T>& units, const InputMessag
   const auto noise = hn::Add(variance_above, hn::LoadU(d, units.residual + i));
   const auto variance = hn::Mul(noise, hn::Mul(inverse_gain, inverse_gain));
   const auto proper = hn::Gt(hn::LoadU(d, units.z_variance + i), hn::Zero(d));
-  const auto regular = hn::And(proper, hn::And(hn::IsFinite(mean), hn::IsFinite(variance)));
-  if (!FirstLanes{units.count - i}.all_true(d, regular)) return false;
+  const auto regular = hn::And(proper, both_finite(d, mean, variance));
+  if (!lanes.all_true(d, regular)) return false;
   store_back(d, mean, variance, units, i);
   return true;
 }
 
-template <class D, class C, class T>
+template <class D, class C, class T, class Lanes>
 HWY_INLINE bool hear_direct_vector(D d, const C& constants, const Units<T>& units,
-                                   const InputMessages<T>& from_above, std::size_t i) {
+                                   const InputMessages<T>& from_above, std::size_t i, Lanes lanes) {
   const auto one = hn::Set(d, T(1));
   const auto deviation = hn::Div(one, hn::Sqrt(hn::LoadU(d, from_above.rho + i)));
   const auto v = hn::Mul(hn::LoadU(d, from_above.tau + i), deviation);
@@ -313,21 +320,30 @@ HWY_INLINE bool hear_direct_vector(D d, const C& constants, const Units<T>& unit
 
   const auto own_mean = hn::Mul(deviation, mean);
   const auto own_variance = hn::Mul(hn::Mul(deviation, deviation), variance);
-  const auto regular = hn::And(hn::IsFinite(own_mean), hn::IsFinite(own_variance));
-  if (!FirstLanes{units.count - i}.all_true(d, regular)) return false;
+  const auto regular = both_finite(d, own_mean, own_variance);
+  if (!lanes.all_true(d, regular)) return false;
   store_back(d, own_mean, own_variance, units, i);
   return true;
+}
+
+template <class T>
+void hear_one_by_one(const Units<T>& units, const InputMessages<T>& from_above, Rule rule,
+                     std::size_t begin, std::size_t end) {
+  for (std::size_t k = begin; k < end; ++k) hear_unit(units, from_above, rule, k);
 }
 
 template <class T>
 void hear_linear(const Units<T>& units, const InputMessages<T>& from_above) {
   const hn::CappedTag<T, slack> d;
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t i = 0; i < units.count; i += lanes) {
-    if (hear_linear_vector(d, units, from_above, i)) continue;
-    const std::size_t end = std::min(i + lanes, units.count);
-    for (std::size_t k = i; k < end; ++k) hear_unit(units, from_above, Rule::linear, k);
+  std::size_t i = 0;
+  for (; i + lanes <= units.count; i += lanes) {
+    if (hear_linear_vector(d, units, from_above, i, AllLanes{})) continue;
+    hear_one_by_one(units, from_above, Rule::linear, i, i + lanes);
   }
+  if (i == units.count) return;
+  if (hear_linear_vector(d, units, from_above, i, FirstLanes{units.count - i})) return;
+  hear_one_by_one(units, from_above, Rule::linear, i, units.count);
 }
 
 template <class T>
@@ -335,11 +351,14 @@ void hear_direct(const Units<T>& units, const InputMessages<T>& from_above) {
   const hn::CappedTag<T, slack> d;
   const std::size_t lanes = hn::Lanes(d);
   const ActivationConstants<T>& constants = activation_constants<T>();
-  for (std::size_t i = 0; i < units.count; i += lanes) {
-    if (hear_direct_vector(d, constants, units, from_above, i)) continue;
-    const std::size_t end = std::min(i + lanes, units.count);
-    for (std::size_t k = i; k < end; ++k) hear_unit(units, from_above, Rule::direct, k);
+  std::size_t i = 0;
+  for (; i + lanes <= units.count; i += lanes) {
+    if (hear_direct_vector(d, constants, units, from_above, i, AllLanes{})) continue;
+    hear_one_by_one(units, from_above, Rule::direct, i, i + lanes);
   }
+  if (i == units.count) return;
+  if (hear_direct_vector(d, constants, units, from_above, i, FirstLanes{units.count - i})) return;
+  hear_one_by_one(units, from_above, Rule::direct, i, units.count);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -15,11 +15,13 @@
 // Units are taken four (forward, update) or two (linear) at a time, so that inputs are loaded once for all of
 // them, sums do not wait for each other, and a lane's sums are folded for four units together.
 //
-// Vectors are neither members nor array elements nor passed by reference: SVE's have no size at compile time.
+// Vectors are neither members nor array elements nor passed by reference: those of some instruction sets (SVE) have no
+// size at compile time.
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/layer.h"
 
@@ -69,7 +71,6 @@ HWY_INLINE void store_sums(D d, V a, V b, V c, V e, hn::TFromD<D>* to) {
   for (std::size_t lanes = hn::Lanes(d); lanes > 4; lanes /= 2) all = add_neighbours(d, all, all);
   hn::StoreU(all, d, to);
 }
-
 #endif
 
 template <class D, class V>
@@ -77,30 +78,57 @@ HWY_INLINE hn::TFromD<D> sum(D d, V v) {
   return hn::GetLane(hn::SumOfLanes(d, v));
 }
 
-// What a unit has heard, as the update of its weights needs it.
+// What units have heard, as the update of their weights needs it.
 template <class T>
 struct Heard {
-  T total, inverse, innovation,
-      step;  // S, 1 / S, e, e / S; a unit that heard nothing: 1 / S = e = 0
+  const T* total;       // S
+  const T* inverse;     // 1 / S
+  const T* innovation;  // e; 0 of a unit that heard nothing
+  const T* step;        // e / S
+  // With this, a weight's new variance can only be a number, if it was one before: a NaN among the weights
+  // reaches the sum of its unit.
+  bool sound;
+  // Whether no new variance can come out at 0 or below by rounding. v a^2 is one of the terms of the sum v_i, so
+  // that v (1 - v a^2 / S) is positive as long as s is more than the rounding of that sum.
+  bool positive;
 };
 
 template <class T>
-HWY_INLINE Heard<T> heard(const UnitMessages<T>& units, std::size_t i) {
-  const T total = units.back_variance[i] + units.forward_variance[i];
-  const T inverse = 1 / total;
-  const T innovation =
-      std::isinf(units.back_variance[i]) ? T(0) : units.back_mean[i] - units.forward_mean[i];
-  return {total, inverse, innovation, innovation * inverse};
+HWY_INLINE Heard<T> hear_all(const DenseLayer<T>& layer, const UnitMessages<T>& units,
+                             const Scratch<T>& scratch) {
+  const Lanes<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto zero = hn::Zero(d);
+  const auto one = hn::Set(d, T(1));
+  const auto infinity = hn::Set(d, std::numeric_limits<T>::infinity());
+  const auto rounding = hn::Set(d, T(layer.inputs + 16) * std::numeric_limits<T>::epsilon());
+  auto sound = one, positive = one;
+  for (std::size_t i = 0; i < layer.outputs; i += lanes) {
+    const auto s = hn::LoadU(d, units.back_variance + i);
+    const auto total = hn::Add(s, hn::LoadU(d, units.forward_variance + i));
+    const auto inverse = hn::Div(one, total);
+    const auto miss =
+        hn::Sub(hn::LoadU(d, units.back_mean + i), hn::LoadU(d, units.forward_mean + i));
+    const auto innovation = hn::IfThenElseZero(hn::Lt(s, infinity), miss);
+    const auto step = hn::Mul(innovation, inverse);
+    hn::StoreU(total, d, scratch.of_units[0] + i);
+    hn::StoreU(inverse, d, scratch.of_units[1] + i);
+    hn::StoreU(innovation, d, scratch.of_units[2] + i);
+    hn::StoreU(step, d, scratch.of_units[3] + i);
+    const auto others = hn::Not(hn::FirstN(d, layer.outputs - i));
+    const auto finite = hn::Eq(hn::Mul(step, zero), zero);
+    sound = hn::IfThenElseZero(hn::Or(others, hn::And(hn::Gt(total, zero), finite)), sound);
+    const auto above = hn::Ge(s, hn::Mul(rounding, total));
+    positive = hn::IfThenElseZero(hn::Or(others, above), positive);
+  }
+  return {scratch.of_units[0],
+          scratch.of_units[1],
+          scratch.of_units[2],
+          scratch.of_units[3],
+          hn::GetLane(hn::MinOfLanes(d, sound)) > 0,
+          hn::GetLane(hn::MinOfLanes(d, positive)) > 0};
 }
 
-// With this, a weight's new variance can only be a number, if it was one before.
-template <class T>
-HWY_INLINE bool is_sound(const Heard<T>& unit) {
-  return unit.total > 0 && std::isfinite(unit.step);
-}
-
-// Whether the numbers of a layer are sound: its units' (a NaN among the weights reaches their sum), and the
-// smallest of its new variances.
 template <class D, class V>
 HWY_INLINE bool all_positive(D d, V smallest) {
   return hn::GetLane(hn::MinOfLanes(d, smallest)) > 0;
@@ -203,48 +231,48 @@ void forward(const DenseLayer<T>& layer, const LayerInput<T>& input, const UnitS
 }
 
 // w += step v a
-template <class D, class V>
-HWY_INLINE V learnt_mean(D d, V w, V va, hn::TFromD<D> step) {
-  return hn::MulAdd(va, hn::Set(d, step), w);
+template <class V>
+HWY_INLINE V learnt_mean(V w, V va, V step) {
+  return hn::MulAdd(va, step, w);
 }
 
 // v -= (v a)^2 / S
-template <class D, class V>
-HWY_INLINE V learnt_variance(D d, V v, V va, hn::TFromD<D> inverse) {
-  return hn::NegMulAdd(hn::Mul(va, hn::Set(d, inverse)), va, v);
+template <class V>
+HWY_INLINE V learnt_variance(V v, V va, V inverse) {
+  return hn::NegMulAdd(hn::Mul(va, inverse), va, v);
 }
 
 // Where a vector reaches into the next row the input is 0, so that weights there stay what they are. Rows are
 // taken one after the other, a row's load after the store of the one before: they overlap in that case.
 template <class T>
-bool update(const DenseLayer<T>& layer, const LayerInput<T>& input, const UnitMessages<T>& units) {
+bool update(const DenseLayer<T>& layer, const LayerInput<T>& input, const UnitMessages<T>& units,
+            const Scratch<T>& scratch) {
   const Lanes<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t n = layer.inputs;
+  const Heard<T> heard = hear_all(layer, units, scratch);
   const T* input_mean = input.mean;
   auto smallest = hn::Set(d, T(1));
-  bool sound = true;
   for (std::size_t i = 0; i < layer.outputs; ++i) {
     T* w_row = layer.mean + i * n;
     T* v_row = layer.variance + i * n;
-    const Heard<T> unit = heard(units, i);
-    sound = sound && is_sound(unit);
+    const auto inverse = hn::Set(d, heard.inverse[i]), step = hn::Set(d, heard.step[i]);
     for (std::size_t j = 0; j < n; j += lanes) {
       const auto v = hn::LoadU(d, v_row + j);
       const auto va = hn::Mul(v, hn::LoadU(d, input_mean + j));
-      const auto new_v = learnt_variance(d, v, va, unit.inverse);
-      hn::StoreU(learnt_mean(d, hn::LoadU(d, w_row + j), va, unit.step), d, w_row + j);
+      const auto new_v = learnt_variance(v, va, inverse);
+      hn::StoreU(learnt_mean(hn::LoadU(d, w_row + j), va, step), d, w_row + j);
       hn::StoreU(new_v, d, v_row + j);
       smallest = hn::Min(smallest, new_v);
     }
   }
-  return sound && all_positive(d, smallest);
+  return heard.sound && all_positive(d, smallest);
 }
 
-template <class T>
-bool update_then_forward(const DenseLayer<T>& layer, const LayerInput<T>& input,
-                         const UnitMessages<T>& units, const LayerInput<T>& next,
-                         const UnitSums<T>& next_sums) {
+template <bool checked, class T>
+HWY_INLINE bool update_rows_then_forward(const DenseLayer<T>& layer, const LayerInput<T>& input,
+                                         const Heard<T>& heard, const LayerInput<T>& next,
+                                         const UnitSums<T>& next_sums) {
   const Lanes<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t n = layer.inputs;
@@ -252,35 +280,35 @@ bool update_then_forward(const DenseLayer<T>& layer, const LayerInput<T>& input,
   const T* next_mean = next.mean;
   const T* next_square = next.square;
   auto smallest = hn::Set(d, T(1));
-  bool sound = true;
-#define DMA_LEARN_ROW(unit, w_at, v_at, mean_sum, variance_sum)           \
-  {                                                                       \
-    const auto old_v = hn::LoadU(d, v_at);                                \
-    const auto va = hn::Mul(old_v, a);                                    \
-    const auto new_w = learnt_mean(d, hn::LoadU(d, w_at), va, unit.step); \
-    const auto new_v = learnt_variance(d, old_v, va, unit.inverse);       \
-    hn::StoreU(new_w, d, w_at);                                           \
-    hn::StoreU(new_v, d, v_at);                                           \
-    smallest = hn::Min(smallest, new_v);                                  \
-    mean_sum = hn::MulAdd(new_w, next_a, mean_sum);                       \
-    variance_sum = hn::MulAdd(new_v, square, variance_sum);               \
+#define DMA_LEARN_ROW(inverse, step, w_at, v_at, mean_sum, variance_sum) \
+  {                                                                      \
+    const auto old_v = hn::LoadU(d, v_at);                               \
+    const auto va = hn::Mul(old_v, a);                                   \
+    const auto new_w = learnt_mean(hn::LoadU(d, w_at), va, step);        \
+    const auto new_v = learnt_variance(old_v, va, inverse);              \
+    hn::StoreU(new_w, d, w_at);                                          \
+    hn::StoreU(new_v, d, v_at);                                          \
+    if (checked) smallest = hn::Min(smallest, new_v);                    \
+    (mean_sum) = hn::MulAdd(new_w, next_a, mean_sum);                    \
+    (variance_sum) = hn::MulAdd(new_v, square, variance_sum);            \
   }
   std::size_t i = 0;
   for (; i + 4 <= layer.outputs; i += 4) {
     T* w = layer.mean + i * n;
     T* v = layer.variance + i * n;
-    const Heard<T> unit0 = heard(units, i), unit1 = heard(units, i + 1);
-    const Heard<T> unit2 = heard(units, i + 2), unit3 = heard(units, i + 3);
-    sound = sound && is_sound(unit0) && is_sound(unit1) && is_sound(unit2) && is_sound(unit3);
+    const auto inverse0 = hn::Set(d, heard.inverse[i]), step0 = hn::Set(d, heard.step[i]);
+    const auto inverse1 = hn::Set(d, heard.inverse[i + 1]), step1 = hn::Set(d, heard.step[i + 1]);
+    const auto inverse2 = hn::Set(d, heard.inverse[i + 2]), step2 = hn::Set(d, heard.step[i + 2]);
+    const auto inverse3 = hn::Set(d, heard.inverse[i + 3]), step3 = hn::Set(d, heard.step[i + 3]);
     auto m0 = hn::Zero(d), m1 = m0, m2 = m0, m3 = m0, v0 = m0, v1 = m0, v2 = m0, v3 = m0;
     for (std::size_t j = 0; j < n; j += lanes) {
       const auto a = hn::LoadU(d, input_mean + j);
       const auto next_a = hn::LoadU(d, next_mean + j);
       const auto square = hn::LoadU(d, next_square + j);
-      DMA_LEARN_ROW(unit0, w + j, v + j, m0, v0)
-      DMA_LEARN_ROW(unit1, w + n + j, v + n + j, m1, v1)
-      DMA_LEARN_ROW(unit2, w + 2 * n + j, v + 2 * n + j, m2, v2)
-      DMA_LEARN_ROW(unit3, w + 3 * n + j, v + 3 * n + j, m3, v3)
+      DMA_LEARN_ROW(inverse0, step0, w + j, v + j, m0, v0)
+      DMA_LEARN_ROW(inverse1, step1, w + n + j, v + n + j, m1, v1)
+      DMA_LEARN_ROW(inverse2, step2, w + 2 * n + j, v + 2 * n + j, m2, v2)
+      DMA_LEARN_ROW(inverse3, step3, w + 3 * n + j, v + 3 * n + j, m3, v3)
     }
     store_sums(d, m0, m1, m2, m3, next_sums.mean + i);
     store_sums(d, v0, v1, v2, v3, next_sums.variance + i);
@@ -288,39 +316,41 @@ bool update_then_forward(const DenseLayer<T>& layer, const LayerInput<T>& input,
   for (; i < layer.outputs; ++i) {
     T* w = layer.mean + i * n;
     T* v = layer.variance + i * n;
-    const Heard<T> unit = heard(units, i);
-    sound = sound && is_sound(unit);
+    const auto inverse = hn::Set(d, heard.inverse[i]), step = hn::Set(d, heard.step[i]);
     auto mean = hn::Zero(d), variance = mean;
     for (std::size_t j = 0; j < n; j += lanes) {
       const auto a = hn::LoadU(d, input_mean + j);
       const auto next_a = hn::LoadU(d, next_mean + j);
       const auto square = hn::LoadU(d, next_square + j);
-      DMA_LEARN_ROW(unit, w + j, v + j, mean, variance)
+      DMA_LEARN_ROW(inverse, step, w + j, v + j, mean, variance)
     }
     next_sums.mean[i] = sum(d, mean);
     next_sums.variance[i] = sum(d, variance);
   }
 #undef DMA_LEARN_ROW
-  return sound && all_positive(d, smallest);
+  return all_positive(d, smallest);
+}
+
+template <class T>
+bool update_then_forward(const DenseLayer<T>& layer, const LayerInput<T>& input,
+                         const UnitMessages<T>& units, const Scratch<T>& scratch,
+                         const LayerInput<T>& next, const UnitSums<T>& next_sums) {
+  const Heard<T> heard = hear_all(layer, units, scratch);
+  const bool positive = heard.positive
+                            ? update_rows_then_forward<false>(layer, input, heard, next, next_sums)
+                            : update_rows_then_forward<true>(layer, input, heard, next, next_sums);
+  return heard.sound && positive;
 }
 
 // S - va w^2
-template <class D, class V>
-HWY_INLINE V without_input(D d, V w, V va, hn::TFromD<D> total) {
-  return hn::NegMulAdd(hn::Mul(w, w), va, hn::Set(d, total));
+template <class V>
+HWY_INLINE V without_input(V w, V va, V total) {
+  return hn::NegMulAdd(hn::Mul(w, w), va, total);
 }
 
-// Whether products of a few variances, and squares of means, are far from the ends of the numbers.
-template <class T>
-HWY_INLINE bool is_moderate(const Heard<T>& unit) {
-  constexpr T most = sizeof(T) > sizeof(float) ? T(1e60) : T(1e12);
-  return unit.total > 1 / most && unit.total < most && std::abs(unit.innovation) < most;
-}
-
-template <class T>
-bool backward_linear(const DenseLayer<T>& layer, const LayerInput<T>& input,
-                     const UnitMessages<T>& units, const InputMessages<T>& to_input,
-                     const Scratch<T>& /*scratch*/) {
+template <bool checked, class T>
+HWY_INLINE bool backward_linear_rows(const DenseLayer<T>& layer, const LayerInput<T>& input,
+                                     const Heard<T>& heard, const InputMessages<T>& to_input) {
   const Lanes<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t n = layer.inputs;
@@ -329,39 +359,39 @@ bool backward_linear(const DenseLayer<T>& layer, const LayerInput<T>& input,
   T* to_tau = to_input.tau;
   T* to_rho = to_input.rho;
   auto smallest = hn::Set(d, T(1));
-  bool sound = true;
-  std::fill_n(to_tau, n + slack, T(0));
-  std::fill_n(to_rho, n + slack, T(0));
   // Adds what the row sends to the inputs, given its ratio r, and lets its weights learn.
-#define DMA_LEARN_ROW(unit, w, ratio, w_at, v_at)               \
-  {                                                             \
-    tau = hn::MulAdd(ratio, hn::Set(d, unit.innovation), tau);  \
-    rho = hn::MulAdd(ratio, w, rho);                            \
-    const auto v = hn::LoadU(d, v_at);                          \
-    const auto va = hn::Mul(v, a);                              \
-    const auto new_v = learnt_variance(d, v, va, unit.inverse); \
-    hn::StoreU(learnt_mean(d, w, va, unit.step), d, w_at);      \
-    hn::StoreU(new_v, d, v_at);                                 \
-    smallest = hn::Min(smallest, new_v);                        \
+#define DMA_LEARN_ROW(k, w, ratio, w_at, v_at)             \
+  {                                                        \
+    tau = hn::MulAdd(ratio, innovation##k, tau);           \
+    rho = hn::MulAdd(ratio, w, rho);                       \
+    const auto v = hn::LoadU(d, v_at);                     \
+    const auto va = hn::Mul(v, a);                         \
+    const auto new_v = learnt_variance(v, va, inverse##k); \
+    hn::StoreU(learnt_mean(w, va, step##k), d, w_at);      \
+    hn::StoreU(new_v, d, v_at);                            \
+    if (checked) smallest = hn::Min(smallest, new_v);      \
   }
   std::size_t i = 0;
   // Both rows are loaded before one is stored: they must not overlap in a vector.
   for (; n >= lanes && i + 2 <= layer.outputs; i += 2) {
     T* w_row = layer.mean + i * n;
     T* v_row = layer.variance + i * n;
-    const Heard<T> unit0 = heard(units, i), unit1 = heard(units, i + 1);
-    sound = sound && is_sound(unit0) && is_sound(unit1);
+    const auto total0 = hn::Set(d, heard.total[i]), inverse0 = hn::Set(d, heard.inverse[i]);
+    const auto innovation0 = hn::Set(d, heard.innovation[i]), step0 = hn::Set(d, heard.step[i]);
+    const auto total1 = hn::Set(d, heard.total[i + 1]), inverse1 = hn::Set(d, heard.inverse[i + 1]);
+    const auto innovation1 = hn::Set(d, heard.innovation[i + 1]),
+               step1 = hn::Set(d, heard.step[i + 1]);
     for (std::size_t j = 0; j < n; j += lanes) {
       const auto a = hn::LoadU(d, input_mean + j);
       const auto va = hn::LoadU(d, input_variance + j);
       const auto w0 = hn::LoadU(d, w_row + j);
       const auto w1 = hn::LoadU(d, w_row + n + j);
-      const auto ratio0 = hn::Div(w0, without_input(d, w0, va, unit0.total));
-      const auto ratio1 = hn::Div(w1, without_input(d, w1, va, unit1.total));
+      const auto ratio0 = hn::Div(w0, without_input(w0, va, total0));
+      const auto ratio1 = hn::Div(w1, without_input(w1, va, total1));
       auto tau = hn::LoadU(d, to_tau + j);
       auto rho = hn::LoadU(d, to_rho + j);
-      DMA_LEARN_ROW(unit0, w0, ratio0, w_row + j, v_row + j)
-      DMA_LEARN_ROW(unit1, w1, ratio1, w_row + n + j, v_row + n + j)
+      DMA_LEARN_ROW(0, w0, ratio0, w_row + j, v_row + j)
+      DMA_LEARN_ROW(1, w1, ratio1, w_row + n + j, v_row + n + j)
       hn::StoreU(tau, d, to_tau + j);
       hn::StoreU(rho, d, to_rho + j);
     }
@@ -369,16 +399,16 @@ bool backward_linear(const DenseLayer<T>& layer, const LayerInput<T>& input,
   for (; i < layer.outputs; ++i) {
     T* w_row = layer.mean + i * n;
     T* v_row = layer.variance + i * n;
-    const Heard<T> unit = heard(units, i);
-    sound = sound && is_sound(unit);
+    const auto total0 = hn::Set(d, heard.total[i]), inverse0 = hn::Set(d, heard.inverse[i]);
+    const auto innovation0 = hn::Set(d, heard.innovation[i]), step0 = hn::Set(d, heard.step[i]);
     for (std::size_t j = 0; j < n; j += lanes) {
       const auto a = hn::LoadU(d, input_mean + j);
       const auto va = hn::LoadU(d, input_variance + j);
       const auto w = hn::LoadU(d, w_row + j);
-      const auto ratio = hn::Div(w, without_input(d, w, va, unit.total));
+      const auto ratio = hn::Div(w, without_input(w, va, total0));
       auto tau = hn::LoadU(d, to_tau + j);
       auto rho = hn::LoadU(d, to_rho + j);
-      DMA_LEARN_ROW(unit, w, ratio, w_row + j, v_row + j)
+      DMA_LEARN_ROW(0, w, ratio, w_row + j, v_row + j)
       hn::StoreU(tau, d, to_tau + j);
       hn::StoreU(rho, d, to_rho + j);
     }
@@ -389,7 +419,26 @@ bool backward_linear(const DenseLayer<T>& layer, const LayerInput<T>& input,
                                 hn::LoadU(d, to_tau + j));
     hn::StoreU(tau, d, to_tau + j);
   }
-  return sound && all_positive(d, smallest);
+  return all_positive(d, smallest);
+}
+
+template <class T>
+bool backward_linear(const DenseLayer<T>& layer, const LayerInput<T>& input,
+                     const UnitMessages<T>& units, const InputMessages<T>& to_input,
+                     const Scratch<T>& scratch) {
+  std::fill_n(to_input.tau, layer.inputs + slack, T(0));
+  std::fill_n(to_input.rho, layer.inputs + slack, T(0));
+  const Heard<T> heard = hear_all(layer, units, scratch);
+  const bool positive = heard.positive ? backward_linear_rows<false>(layer, input, heard, to_input)
+                                       : backward_linear_rows<true>(layer, input, heard, to_input);
+  return heard.sound && positive;
+}
+
+// Whether products of a few variances, and squares of means, are far from the ends of the numbers.
+template <class T>
+HWY_INLINE bool is_moderate(T total, T innovation) {
+  constexpr T most = sizeof(T) > sizeof(float) ? T(1e60) : T(1e12);
+  return total > 1 / most && total < most && std::abs(innovation) < most;
 }
 
 // q^3 a^2, q^2 a and 1 - q, by input. Where an input is 0 for certain so are all three.
@@ -404,9 +453,9 @@ void input_shares(const DenseLayer<T>& layer, const LayerInput<T>& input,
     const auto inverse = hn::Div(one, hn::IfThenElse(hn::Gt(square, hn::Zero(d)), square, one));
     const auto q = hn::Mul(hn::Mul(a, a), inverse);
     const auto tau = hn::Mul(hn::Mul(q, q), a);
-    hn::StoreU(hn::Mul(hn::Mul(tau, q), a), d, scratch.rows[0] + j);
-    hn::StoreU(tau, d, scratch.rows[1] + j);
-    hn::StoreU(hn::Mul(hn::LoadU(d, input.variance + j), inverse), d, scratch.rows[2] + j);
+    hn::StoreU(hn::Mul(hn::Mul(tau, q), a), d, scratch.of_inputs[0] + j);
+    hn::StoreU(tau, d, scratch.of_inputs[1] + j);
+    hn::StoreU(hn::Mul(hn::LoadU(d, input.variance + j), inverse), d, scratch.of_inputs[2] + j);
   }
 }
 
@@ -414,7 +463,7 @@ void input_shares(const DenseLayer<T>& layer, const LayerInput<T>& input,
 // a quotient of them is multiplied with a large number.
 template <class T>
 bool learn_direct_carefully(const DenseLayer<T>& layer, const LayerInput<T>& input,
-                            const Heard<T>& unit, const InputMessages<T>& to_input,
+                            const Heard<T>& heard, const InputMessages<T>& to_input,
                             const Scratch<T>& scratch, std::size_t i) {
   const T* w_row = layer.mean + i * layer.inputs;
   const T* v_row = layer.variance + i * layer.inputs;
@@ -422,17 +471,17 @@ bool learn_direct_carefully(const DenseLayer<T>& layer, const LayerInput<T>& inp
   for (std::size_t j = 0; j < layer.inputs; ++j) {
     const T w = w_row[j];
     const T v = v_row[j];
-    const T c = unit.innovation + w * input.mean[j];
-    const T cavity = unit.total - v * input.square[j] - input.variance[j] * w * w;
+    const T c = heard.innovation[i] + w * input.mean[j];
+    const T cavity = heard.total[i] - v * input.square[j] - input.variance[j] * w * w;
     const T q = w * w / (w * w + v);
     const T to_a = cavity + c * (c * (1 - q));
     to_input.rho[j] += q * q * q * w * w / to_a;
     to_input.tau[j] += q * q * w * (c / to_a);
-    const T to_w = cavity + c * (c * scratch.rows[2][j]);
-    const T shrink = 1 / (1 + v * (scratch.rows[0][j] / to_w));
-    layer.mean[i * layer.inputs + j] = (w + v * (scratch.rows[1][j] * (c / to_w))) * shrink;
+    const T to_w = cavity + c * (c * scratch.of_inputs[2][j]);
+    const T shrink = 1 / (1 + v * (scratch.of_inputs[0][j] / to_w));
+    layer.mean[i * layer.inputs + j] = (w + v * (scratch.of_inputs[1][j] * (c / to_w))) * shrink;
     layer.variance[i * layer.inputs + j] = v * shrink;
-    sound = sound && to_a > 0 && to_w > 0 && v * shrink > 0;
+    sound = sound && cavity > 0 && v * shrink > 0;
   }
   return sound;
 }
@@ -445,20 +494,21 @@ bool backward_direct(const DenseLayer<T>& layer, const LayerInput<T>& input,
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t n = layer.inputs;
   const T *input_mean = input.mean, *input_variance = input.variance, *input_square = input.square;
-  const T *share_rho = scratch.rows[0], *share_tau = scratch.rows[1], *spread = scratch.rows[2];
+  const T *share_rho = scratch.of_inputs[0], *share_tau = scratch.of_inputs[1],
+          *spread = scratch.of_inputs[2];
   T* to_tau = to_input.tau;
   T* to_rho = to_input.rho;
   const auto one = hn::Set(d, T(1));
-  auto smallest = one;
-  bool sound = true;
+  auto sound = one;
   std::fill_n(to_tau, n + slack, T(0));
   std::fill_n(to_rho, n + slack, T(0));
   input_shares(layer, input, scratch);
+  const Heard<T> heard = hear_all(layer, units, scratch);
+  bool careful = true;
   for (std::size_t i = 0; i < layer.outputs; ++i) {
     if (std::isinf(units.back_variance[i])) continue;
-    const Heard<T> unit = heard(units, i);
-    if (!is_moderate(unit)) {
-      sound = learn_direct_carefully(layer, input, unit, to_input, scratch, i) && sound;
+    if (!is_moderate(heard.total[i], heard.innovation[i])) {
+      careful = learn_direct_carefully(layer, input, heard, to_input, scratch, i) && careful;
       continue;
     }
     T* w_row = layer.mean + i * n;
@@ -467,9 +517,10 @@ bool backward_direct(const DenseLayer<T>& layer, const LayerInput<T>& input,
       const auto w = hn::LoadU(d, w_row + j);
       const auto v = hn::LoadU(d, v_row + j);
       const auto ww = hn::Mul(w, w);
-      const auto c = hn::MulAdd(w, hn::LoadU(d, input_mean + j), hn::Set(d, unit.innovation));
+      const auto c = hn::MulAdd(w, hn::LoadU(d, input_mean + j), hn::Set(d, heard.innovation[i]));
       const auto cc = hn::Mul(c, c);
-      const auto without = hn::NegMulAdd(v, hn::LoadU(d, input_square + j), hn::Set(d, unit.total));
+      const auto without =
+          hn::NegMulAdd(v, hn::LoadU(d, input_square + j), hn::Set(d, heard.total[i]));
       const auto cavity = hn::NegMulAdd(hn::LoadU(d, input_variance + j), ww, without);
 
       const auto energy = hn::Add(ww, v);
@@ -495,11 +546,11 @@ bool backward_direct(const DenseLayer<T>& layer, const LayerInput<T>& input,
       }
       hn::StoreU(new_w, d, w_row + j);
       hn::StoreU(new_v, d, v_row + j);
-      // A NaN is not positive.
-      smallest = hn::IfThenElseZero(hn::Gt(new_v, hn::Zero(d)), smallest);
+      // With it everything that is divided by is positive, too. A NaN is not.
+      sound = hn::IfThenElseZero(hn::Gt(cavity, hn::Zero(d)), sound);
     }
   }
-  return sound && all_positive(d, smallest);
+  return heard.sound && careful && all_positive(d, sound);
 }
 
 }  // namespace HWY_NAMESPACE

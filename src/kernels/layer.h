@@ -67,10 +67,11 @@ struct InputMessages {
   T* rho;
 };
 
-// Room for what depends on the input only, three rows.
+// Room for what depends on the input only, and on the unit only.
 template <std::floating_point T>
 struct Scratch {
-  T* rows[3];
+  T* of_inputs[3];
+  T* of_units[4];
 };
 
 // The units between two layers.
@@ -118,12 +119,12 @@ struct LayerKernels {
                           const UnitMessages<T>& units, const InputMessages<T>& to_input,
                           const Scratch<T>& scratch);
   bool (*update)(const DenseLayer<T>& layer, const LayerInput<T>& input,
-                 const UnitMessages<T>& units);
+                 const UnitMessages<T>& units, const Scratch<T>& scratch);
   // update(), then forward_exact() with the next example's input, in one pass over the weights. The sums
   // must not be those of the messages.
   bool (*update_then_forward)(const DenseLayer<T>& layer, const LayerInput<T>& input,
-                              const UnitMessages<T>& units, const LayerInput<T>& next,
-                              const UnitSums<T>& next_sums);
+                              const UnitMessages<T>& units, const Scratch<T>& scratch,
+                              const LayerInput<T>& next, const UnitSums<T>& next_sums);
   // False if a sum is not finite.
   bool (*activate)(const Units<T>& units);
   void (*hear_direct)(const Units<T>& units, const InputMessages<T>& from_above);

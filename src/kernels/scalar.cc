@@ -67,15 +67,16 @@ bool backward(const DenseLayer<T>& layer, const LayerInput<T>& input, const Unit
 }
 
 template <std::floating_point T>
-bool update(const DenseLayer<T>& layer, const LayerInput<T>& input, const UnitMessages<T>& units) {
-  return backward<T, Rule::direct>(layer, input, units, {nullptr, nullptr}, {});
+bool update(const DenseLayer<T>& layer, const LayerInput<T>& input, const UnitMessages<T>& units,
+            const Scratch<T>& scratch) {
+  return backward<T, Rule::direct>(layer, input, units, {nullptr, nullptr}, scratch);
 }
 
 template <std::floating_point T>
 bool update_then_forward(const DenseLayer<T>& layer, const LayerInput<T>& input,
-                         const UnitMessages<T>& units, const LayerInput<T>& next,
-                         const UnitSums<T>& next_sums) {
-  const bool positive = update(layer, input, units);
+                         const UnitMessages<T>& units, const Scratch<T>& scratch,
+                         const LayerInput<T>& next, const UnitSums<T>& next_sums) {
+  const bool positive = update(layer, input, units, scratch);
   forward(layer, next, next_sums);
   return positive;
 }

@@ -1,5 +1,7 @@
 // The fast kernel: the same messages as scalar.cc, several weights at a time (Google Highway), for
 // whichever instruction set the machine has.
+#include "kernels/instruction_sets.h"
+// It must come first.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd.cc"
 #include <hwy/foreach_target.h>

@@ -47,13 +47,22 @@ Sweep<T>::Sweep(const Architecture& architecture, Rule rule,
       layer.input_square[inputs - 1] = 1;
     }
     layers_.push_back(std::move(layer));
-    widest = std::max(widest, inputs);
+    widest = std::max({widest, inputs, outputs});
   }
   next_mean_ = layers_.front().input_mean;
   next_square_ = layers_.front().input_square;
   next_sum_mean_ = layers_.front().sum_mean;
   next_sum_variance_ = layers_.front().sum_variance;
-  for (auto& row : scratch_) row.resize(widest + slack);
+  for (auto& row : scratch_of_inputs_) row.resize(widest + slack);
+  for (auto& row : scratch_of_units_) row.resize(widest + slack);
+}
+
+template <std::floating_point T>
+kernels::Scratch<T> Sweep<T>::scratch() {
+  auto& inputs = scratch_of_inputs_;
+  auto& units = scratch_of_units_;
+  return {{inputs[0].data(), inputs[1].data(), inputs[2].data()},
+          {units[0].data(), units[1].data(), units[2].data(), units[3].data()}};
 }
 
 template <std::floating_point T>
@@ -144,9 +153,8 @@ bool Sweep<T>::backward_layer(std::size_t l) {
   Layer& layer = layers_[l];
   const bool direct = rule_ == Rule::direct;
   const kernels::InputMessages<T> to_input{layer.to_input_tau.data(), layer.to_input_rho.data()};
-  const kernels::Scratch<T> scratch{{scratch_[0].data(), scratch_[1].data(), scratch_[2].data()}};
   const auto kernel = direct ? kernels_->backward_direct : kernels_->backward_linear;
-  if (!kernel(view(l), input(l), messages(l), to_input, scratch)) return false;
+  if (!kernel(view(l), input(l), messages(l), to_input, scratch())) return false;
   (direct ? kernels_->hear_direct : kernels_->hear_linear)(units(l - 1), to_input);
   return true;
 }
@@ -161,7 +169,7 @@ auto Sweep<T>::advance(std::span<const T> target, std::span<const T> noise_varia
   Layer& first = layers_.front();
   set_row(next_row, next_mean_, next_square_);
   const kernels::LayerInput<T> next{next_mean_.data(), nullptr, next_square_.data()};
-  if (!kernels_->update_then_forward(view(0), input(0), messages(0), next,
+  if (!kernels_->update_then_forward(view(0), input(0), messages(0), scratch(), next,
                                      {next_sum_mean_.data(), next_sum_variance_.data()})) {
     return Broken{0, false};
   }

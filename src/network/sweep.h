@@ -97,7 +97,8 @@ class Sweep {
   void set_target(std::span<const T> target, std::span<const T> noise_variance);
   // All weights of layer l learn, and the units below hear.
   bool backward_layer(std::size_t l);
-  bool update() { return kernels_->update(view(0), input(0), messages(0)); }
+  bool update() { return kernels_->update(view(0), input(0), messages(0), scratch()); }
+  kernels::Scratch<T> scratch();
 
   Rule rule_;
   const kernels::LayerKernels<T>* kernels_;
@@ -105,7 +106,7 @@ class Sweep {
   std::vector<Layer> layers_;
   // Of the first layer for the next example, while the weights learn from this one.
   std::vector<T> next_mean_, next_square_, next_sum_mean_, next_sum_variance_;
-  std::vector<T> scratch_[3];
+  std::vector<T> scratch_of_inputs_[3], scratch_of_units_[4];
 };
 
 }  // namespace dma::detail

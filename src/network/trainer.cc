@@ -564,12 +564,12 @@ class Trainer<T>::State {
     }
   }
 
-  // Over evenly spaced examples, as many as a fiftieth of the sweeps that the fit has made, but some.
+  // Over evenly spaced examples, one for every 400 sweeps that the fit has made, but some.
   Certificate certify(std::size_t epochs) {
-    constexpr std::size_t most_messages = 60'000;
+    constexpr std::size_t most_messages = 30'000;
     constexpr std::size_t few = 20;
     const std::size_t affordable = std::max<std::size_t>(1, most_messages / prior_rho_.size());
-    const std::size_t share = std::max(few, rows() * epochs / 50);
+    const std::size_t share = std::max(few, rows() * epochs / 400);
     const std::size_t examples = std::min({rows(), affordable, share, std::size_t{200}});
     return certify_examples(examples);
   }

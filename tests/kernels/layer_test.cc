@@ -1,5 +1,7 @@
 // The SIMD kernel against the scalar one, which calls the factor library, on every instruction set
 // that Highway was built for and this machine has.
+#include "kernels/instruction_sets.h"
+// It must come first.
 #include "kernels/layer.h"
 
 #include <dma/special/accuracy.h>
@@ -28,6 +30,7 @@ struct LayerState {
   std::vector<T> back_mean, back_variance, z_mean, z_variance, next_z_mean, next_z_variance;
   std::vector<T> tau, rho;
   std::array<std::vector<T>, 3> scratch;
+  std::array<std::vector<T>, 4> unit_scratch;
 
   DenseLayer<T> view() { return {outputs, inputs, mean.data(), variance.data()}; }
   LayerInput<T> input() const {
@@ -37,21 +40,27 @@ struct LayerState {
     return {back_mean.data(), back_variance.data(), z_mean.data(), z_variance.data()};
   }
 
+  Scratch<T> rows() {
+    return {{scratch[0].data(), scratch[1].data(), scratch[2].data()},
+            {unit_scratch[0].data(), unit_scratch[1].data(), unit_scratch[2].data(),
+             unit_scratch[3].data()}};
+  }
+
   // A forward and a backward sweep; of a first layer also forward with the next input.
   bool run(const LayerKernels<T>& kernels, Rule rule, bool fused) {
     const UnitSums<T> sums{z_mean.data(), z_variance.data()};
     (first ? kernels.forward_exact : kernels.forward)(view(), input(), sums);
     if (first) return learn_first(kernels, fused);
-    const Scratch<T> rows{{scratch[0].data(), scratch[1].data(), scratch[2].data()}};
     return (rule == Rule::direct ? kernels.backward_direct : kernels.backward_linear)(
-        view(), input(), messages(), {tau.data(), rho.data()}, rows);
+        view(), input(), messages(), {tau.data(), rho.data()}, rows());
   }
 
   bool learn_first(const LayerKernels<T>& kernels, bool fused) {
     const LayerInput<T> next{next_mean.data(), nullptr, next_square.data()};
     const UnitSums<T> next_sums{next_z_mean.data(), next_z_variance.data()};
-    if (fused) return kernels.update_then_forward(view(), input(), messages(), next, next_sums);
-    const bool sound = kernels.update(view(), input(), messages());
+    if (fused)
+      return kernels.update_then_forward(view(), input(), messages(), rows(), next, next_sums);
+    const bool sound = kernels.update(view(), input(), messages(), rows());
     kernels.forward_exact(view(), next, next_sums);
     return sound;
   }
@@ -102,7 +111,8 @@ LayerState<T> random_layer(std::uint64_t seed) {
                       .next_z_variance = of_units,
                       .tau = of_inputs,
                       .rho = of_inputs,
-                      .scratch = {of_inputs, of_inputs, of_inputs}};
+                      .scratch = {of_inputs, of_inputs, of_inputs},
+                      .unit_scratch = {of_units, of_units, of_units, of_units}};
   for (std::size_t k = 0; k < outputs * inputs; ++k) {
     layer.mean[k] = T(random.normal());
     layer.variance[k] = T(std::exp(random.uniform(-4, 1)));
@@ -202,6 +212,67 @@ TEST(LayerKernels, SayWhenTheNumbersBreakDown) {
   }
 }
 
+// Messages far stronger than what the sums know, and so weak that squares of their means overflow in float.
+template <class T>
+double largest_difference_with(Rule rule, bool first, double back_mean, double back_variance) {
+  double worst = 0;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    auto expected = random_layer<T>(seed);
+    expected.first = first;
+    if (first) {
+      for (std::size_t j = 0; j < expected.inputs; ++j) {
+        expected.input_square[j] = expected.input_mean[j] * expected.input_mean[j];
+      }
+    }
+    for (std::size_t i = 0; i < expected.outputs; ++i) {
+      expected.back_mean[i] = T(back_mean);
+      expected.back_variance[i] = T(back_variance);
+    }
+    auto actual = expected;
+    EXPECT_TRUE(expected.run(scalar<T>(), rule, first));
+    EXPECT_TRUE(actual.run(simd<T>(), rule, first));
+    const std::size_t weights = actual.outputs * actual.inputs;
+    worst = std::max({worst, difference(expected.mean, actual.mean, weights, 0.1),
+                      difference(expected.variance, actual.variance, weights, 1e-2),
+                      difference(expected.next_z_mean, actual.next_z_mean, actual.outputs, 1)});
+  }
+  return worst;
+}
+
+TEST(LayerKernels, StrongAndWeakMessages) {
+  for (const bool first : {false, true}) {
+    for (const Rule rule : {Rule::direct, Rule::linear}) {
+      EXPECT_LT(largest_difference_with<double>(rule, first, 0.5, 1e-13), 1e-12);
+      EXPECT_LT(largest_difference_with<double>(rule, first, 1e100, 1e250), 1e-12);
+      EXPECT_LT(largest_difference_with<float>(rule, first, 0.5, 1e-3), 1e-4);
+      EXPECT_LT(largest_difference_with<float>(rule, first, 1e20, 1e37), 1e-4);
+    }
+  }
+}
+
+// v a^2 is all of the sum, and the noise is lost beside it: the new variance comes out at 0.
+TEST(LayerKernels, SayWhenAVarianceIsRoundedAway) {
+  auto layer = random_layer<float>(1);
+  layer.outputs = layer.inputs = 1;
+  layer.mean[0] = 0;
+  layer.variance[0] = 1;
+  for (auto* array : {&layer.input_mean, &layer.input_variance, &layer.input_square}) {
+    std::fill(array->begin(), array->end(), 0.0F);
+  }
+  layer.input_mean[0] = 8192;
+  layer.input_square[0] = 8192.0F * 8192.0F;
+  layer.back_variance[0] = 1e-4F;
+  for (const bool first : {false, true}) {
+    for (const Rule rule : {Rule::direct, Rule::linear}) {
+      for (const bool fused : {false, true}) {
+        auto copy = layer;
+        copy.first = first;
+        EXPECT_FALSE(copy.run(simd<float>(), rule, fused));
+      }
+    }
+  }
+}
+
 TEST(LayerKernels, UnitsThatHearNothingTeachNothing) {
   for (const bool first : {false, true}) {
     for (const Rule rule : {Rule::direct, Rule::linear}) {
@@ -251,7 +322,7 @@ struct UnitState {
   T* at(std::size_t array) { return arrays_[array].data(); }
 
   void expect_rest_untouched() const {
-    for (const std::size_t y : {4, 5, 6}) {
+    for (const std::size_t y : {std::size_t{4}, std::size_t{5}, std::size_t{6}}) {
       for (std::size_t k = count_; k < arrays_[y].size(); ++k) ASSERT_EQ(arrays_[y][k], T(7));
     }
   }
@@ -306,6 +377,50 @@ TEST(UnitKernels, KeepTheAccuracyOfTheReadableFormulas) {
     for (const double slope : {0.0, 1e-6, 0.1, 0.5, 1.0}) {
       expect_moments_within_contract<double>(slope);
       expect_moments_within_contract<float>(static_cast<float>(slope));
+    }
+  });
+}
+
+// The same for the direct rule's way back: messages of precision 1 and means |v| <= 40.
+template <class T>
+void expect_inverse_moments_within_contract(T slope) {
+  constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  const std::size_t count = 4001;
+  UnitState<T> state(count, slope, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    state.at(11)[i] = T(-40 + 80 * static_cast<double>(i) / static_cast<double>(count - 1));
+    state.at(12)[i] = 1;
+  }
+  const Units<T> units = state.view();
+  simd<T>().hear_direct(units, state.from_above());
+  double worst_mean = 0;
+  double worst_variance = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double v = static_cast<double>(state.at(11)[i]);
+    const double a = static_cast<double>(slope);
+    const auto exact = special::leaky_relu_inverse_moments<double>(v, a);
+    const double right = a * special::normal_cdf(v);
+    const double left = special::normal_cdf(-v);
+    const double parts = (right * special::truncated_moments(v).mean +
+                          left * special::truncated_moments(-v).mean / a) /
+                         (right + left);
+    const double mean = static_cast<double>(units.back_mean[i]);
+    const double variance = static_cast<double>(units.back_variance[i]);
+    worst_mean = std::max(worst_mean, std::abs(mean - exact.mean) / parts / epsilon);
+    worst_variance = std::max(worst_variance, std::abs(variance / exact.variance - 1) / epsilon);
+  }
+  std::cout << "  slope " << slope << ": mean " << worst_mean << ", variance " << worst_variance
+            << " epsilon\n";
+  EXPECT_LE(worst_mean, special::accuracy::leaky_relu_inverse_mean);
+  EXPECT_LE(worst_variance, special::accuracy::leaky_relu_inverse_variance);
+}
+
+TEST(UnitKernels, KeepTheAccuracyOfTheReadableFormulasBackward) {
+  on_every_target([](const char* target) {
+    std::cout << "  " << target << "\n";
+    for (const double slope : {1e-6, 0.1, 0.5, 1.0}) {
+      expect_inverse_moments_within_contract<double>(slope);
+      expect_inverse_moments_within_contract<float>(static_cast<float>(slope));
     }
   });
 }
