@@ -1,3 +1,5 @@
+#include "kernels/instruction_sets.h"
+// It must come first.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/ceilings.cc"
 #include <hwy/foreach_target.h>

@@ -84,7 +84,9 @@ void add_command(Plan& plan, const std::string& name, int repetitions,
       const auto json = nlohmann::json::parse(child.out, nullptr, false);
       if (!json.is_object()) continue;
       for (const char* field : {"ledger_bytes", "rows_per_second"}) {
-        if (json.contains(field)) state.counters[field] = json[field].get<double>();
+        if (json.contains(field) && json[field].is_number()) {
+          state.counters[field] = json[field].get<double>();
+        }
       }
     }
   };

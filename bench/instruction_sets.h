@@ -1,6 +1,8 @@
 // bench/instruction_sets.h: the same kernel on every instruction set that was compiled and that the machine has.
 #pragma once
 
+#include "kernels/instruction_sets.h"
+// It must come first.
 #include <hwy/targets.h>
 
 #include <cstdint>

@@ -1,7 +1,5 @@
 // dma_instructions small|deep float|double EPOCHS: a fit of one of the paper's networks and nothing else, for
 // callgrind to count (bench/instructions.py). On the instruction set that Valgrind knows, whatever the machine has.
-#include <hwy/targets.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -40,9 +40,9 @@ constexpr Work work_of(Pass pass) {
     case Pass::forward:
       return {.operations = 4, .divisions = 0, .weight_numbers = 2, .near_numbers = 2.75};
     case Pass::fused:
-      return {.operations = 7, .divisions = 0, .weight_numbers = 4, .near_numbers = 4.75};
+      return {.operations = 6, .divisions = 0, .weight_numbers = 4, .near_numbers = 4.75};
     case Pass::linear:
-      return {.operations = 10, .divisions = 1, .weight_numbers = 4, .near_numbers = 7};
+      return {.operations = 9, .divisions = 1, .weight_numbers = 4, .near_numbers = 7};
     case Pass::direct:
       break;
   }
@@ -115,7 +115,8 @@ struct Layer {
         next_z_variance(z_variance),
         tau(filled<T>(inputs, 0)),
         rho(tau),
-        scratch{tau, tau, tau} {
+        scratch{tau, tau, tau},
+        unit_scratch{z_mean, z_mean, z_mean, z_mean} {
     for (std::size_t j = 0; j < inputs; ++j) {
       exact_square[j] = input_mean[j] * input_mean[j];
       input_square[j] = exact_square[j] + input_variance[j];
@@ -128,6 +129,12 @@ struct Layer {
   }
   kernels::LayerInput<T> exact_input() const {
     return {input_mean.data(), nullptr, exact_square.data()};
+  }
+
+  kernels::Scratch<T> rows() {
+    return {{scratch[0].data(), scratch[1].data(), scratch[2].data()},
+            {unit_scratch[0].data(), unit_scratch[1].data(), unit_scratch[2].data(),
+             unit_scratch[3].data()}};
   }
 
   void forward(const kernels::LayerKernels<T>& kernels, bool first) {
@@ -143,13 +150,12 @@ struct Layer {
                                          z_variance.data()};
     if (pass == Pass::fused) {
       benchmark::DoNotOptimize(
-          kernels.update_then_forward(view(), exact_input(), units, exact_input(),
+          kernels.update_then_forward(view(), exact_input(), units, rows(), exact_input(),
                                       {next_z_mean.data(), next_z_variance.data()}));
       return;
     }
-    const kernels::Scratch<T> rows{{scratch[0].data(), scratch[1].data(), scratch[2].data()}};
     const auto kernel = pass == Pass::linear ? kernels.backward_linear : kernels.backward_direct;
-    benchmark::DoNotOptimize(kernel(view(), input(), units, {tau.data(), rho.data()}, rows));
+    benchmark::DoNotOptimize(kernel(view(), input(), units, {tau.data(), rho.data()}, rows()));
   }
 
   std::size_t outputs, inputs;
@@ -157,6 +163,7 @@ struct Layer {
   std::vector<T> back_mean, back_variance, z_mean, z_variance, next_z_mean, next_z_variance;
   std::vector<T> tau, rho;
   std::array<std::vector<T>, 3> scratch;
+  std::array<std::vector<T>, 4> unit_scratch;
 };
 
 std::size_t weight_bytes(std::size_t width, std::size_t number_bytes) {
