@@ -177,7 +177,7 @@ TEST(FitStream, MemoryDoesNotGrowWithTheRows) {
   std::vector<double> peaks;
   std::string text = wave_csv(100'000, 1);
   const std::string rows = text.substr(text.find('\n') + 1);
-  for (const int times : {2, 8}) {
+  for (const int times : {4, 12}) {
     std::string all = text;
     for (int k = 1; k < times; ++k) all += rows;
     const std::string data = scratch.file("wave.csv", all);
@@ -188,8 +188,9 @@ TEST(FitStream, MemoryDoesNotGrowWithTheRows) {
     EXPECT_EQ(report["rows"], 100'000 * times);
     peaks.push_back(report["peak_bytes"].get<double>());
   }
-  // 600,000 rows more: as a table they are 14 MB, encoded as many again.
-  EXPECT_LT(peaks[1], peaks[0] + 5e6);
+  // 800,000 rows more: as a table they are 19 MB, encoded as many again. How many of the three windows are there at
+  // the same time, 4 MB each, is up to the threads.
+  EXPECT_LT(peaks[1], peaks[0] + 12e6);
 }
 
 TEST(FitStream, AnInterruptSavesWhatThereIs) {
@@ -197,7 +198,7 @@ TEST(FitStream, AnInterruptSavesWhatThereIs) {
   const std::string data = scratch.file("wave.csv", wave_csv(20'000, 1));
   const Outcome outcome =
       shell("timeout --preserve-status -s INT 2 $DMA fit " + shell_word(data) +
-            " --target y --ledger none --epochs 1 --hidden 60,60 --ensemble 20 --json --model " +
+            " --target y --ledger none --epochs 1 --hidden 200,200 --ensemble 20 --json --model " +
             shell_word(scratch.path("m")));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("Interrupted"), std::string::npos) << outcome.err;

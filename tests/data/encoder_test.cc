@@ -762,7 +762,8 @@ TEST(Hashes, AMillionRowsDoNotCollide) {
   for (int k = 0; k < 1'000'000; ++k) {
     table.columns[0].numbers.push_back(k % 100);
     table.columns[1].numbers.push_back(k / 100 % 100);
-    table.columns[2].numbers.push_back(k / 10'000);
+    const int tens_of_thousands = k / 10'000;
+    table.columns[2].numbers.push_back(tens_of_thousands);
   }
   auto hashes = hashes_of(Encoder::fit(table, {.targets = {"y"}}), table);
   // Every bit is set in half of the rows.
