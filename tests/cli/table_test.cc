@@ -181,10 +181,13 @@ TEST(FitStream, MemoryDoesNotGrowWithTheRows) {
     std::string all = text;
     for (int k = 1; k < times; ++k) all += rows;
     const std::string data = scratch.file("wave.csv", all);
-    const json report = parsed(run("fit " + shell_word(data) +
-                                   " --hidden 1 --ensemble 1 --ledger none --epochs 1 --target y "
-                                   "--json --threads 2 --model " +
-                                   shell_word(scratch.path("m"))));
+    // The address sanitizer must give back at once what is freed.
+    const json report = parsed(
+        shell("ASAN_OPTIONS=quarantine_size_mb=0:thread_local_quarantine_size_kb=0 $DMA fit " +
+              shell_word(data) +
+              " --hidden 1 --ensemble 1 --ledger none --epochs 1 --target y --json --threads 2 "
+              "--model " +
+              shell_word(scratch.path("m"))));
     EXPECT_EQ(report["rows"], 100'000 * times);
     peaks.push_back(report["peak_bytes"].get<double>());
   }
@@ -195,16 +198,16 @@ TEST(FitStream, MemoryDoesNotGrowWithTheRows) {
 
 TEST(FitStream, AnInterruptSavesWhatThereIs) {
   const Scratch scratch;
-  const std::string data = scratch.file("wave.csv", wave_csv(20'000, 1));
+  const std::string data = scratch.file("wave.csv", wave_csv(60'000, 1));
   const Outcome outcome =
-      shell("timeout --preserve-status -s INT 2 $DMA fit " + shell_word(data) +
-            " --target y --ledger none --epochs 1 --hidden 200,200 --ensemble 20 --json --model " +
+      shell("timeout --preserve-status -s INT 3 $DMA fit " + shell_word(data) +
+            " --target y --ledger none --epochs 1 --hidden 100,100 --ensemble 20 --json --model " +
             shell_word(scratch.path("m")));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("Interrupted"), std::string::npos) << outcome.err;
   const json report = json::parse(outcome.out);
   EXPECT_EQ(report["stopped"], "interrupted");
-  EXPECT_LT(report["rows"], 20'000);
+  EXPECT_LT(report["rows"], 60'000);
   EXPECT_EQ(run("inspect " + shell_word(scratch.path("m"))).status, 0);
 }
 
