@@ -37,13 +37,47 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
       !std::filesystem::is_regular_file(path_, ignored)) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail("cannot be opened for writing");
+    direct_ = true;
     return;
   }
+  if (!open_nameless()) open_partial();
+  (void)::fchmod(descriptor_, permissions_for(path_));
+}
+
+// A file without a name is gone when the process is, however it ends. Not every file system has them, and
+// without /proc it could not be given a name.
+bool AtomicFile::open_nameless() {
+#ifdef O_TMPFILE
+  if (::access("/proc/self/fd", X_OK) != 0) return false;
+  descriptor_ = ::open(folder().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+#endif
+  return descriptor_ >= 0;
+}
+
+void AtomicFile::open_partial() {
   std::string name = path_.string() + ".partial-XXXXXX";
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0) fail("cannot be created");
   partial_ = name;
-  (void)::fchmod(descriptor_, permissions_for(path_));
+}
+
+// A link to the file as the process has it open, beside the place: a link cannot replace a file, a rename can.
+void AtomicFile::give_name() {
+  const std::string open_file = "/proc/self/fd/" + std::to_string(descriptor_);
+  for (unsigned attempt = 0; attempt < 1000; ++attempt) {
+    const std::string name =
+        path_.string() + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      partial_ = name;
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  fail("cannot be put in place");
+}
+
+std::filesystem::path AtomicFile::folder() const {
+  return path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
 }
 
 AtomicFile::~AtomicFile() {
@@ -81,13 +115,13 @@ void AtomicFile::write_out(const std::byte* bytes, std::size_t count) {
 
 void AtomicFile::commit() {
   flush();
-  if (partial_.empty()) return;
+  if (direct_) return;
   if (::fsync(descriptor_) != 0) fail("cannot be flushed to the disk");
+  if (partial_.empty()) give_name();
   if (::rename(partial_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");
   partial_.clear();
   // So that the new name survives a crash too; file systems that cannot do it need not.
-  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-  const int parent = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+  const int parent = ::open(folder().c_str(), O_RDONLY | O_CLOEXEC);
   if (parent >= 0) {
     (void)::fsync(parent);
     ::close(parent);

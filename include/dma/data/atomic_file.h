@@ -1,7 +1,7 @@
 // data/atomic_file.h: writes a file so that at any moment the old one or the new one is there, whole.
 //
-// The bytes go to a file beside the place; commit() flushes it to the disk and renames it. Without
-// commit() nothing has happened. A path that is not a regular file (a pipe, /dev/null) is written to
+// The bytes go to a file beside the place, without a name if the file system can do that; commit() flushes it to
+// the disk and renames it. Without commit() nothing has happened. A path that is not a regular file (a pipe, /dev/null) is written to
 // directly.
 #pragma once
 
@@ -32,10 +32,16 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail(const std::string& doing) const;
+  bool open_nameless();
+  void open_partial();
+  void give_name();
+  std::filesystem::path folder() const;
   void flush();
   void write_out(const std::byte* bytes, std::size_t count);
 
-  std::filesystem::path path_, partial_;  // partial_ is empty if written to directly
+  std::filesystem::path path_;
+  std::filesystem::path partial_;  // empty: has no name, or is written to directly
+  bool direct_ = false;
   int descriptor_ = -1;
   std::vector<std::byte> buffer_;
 };
