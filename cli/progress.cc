@@ -15,6 +15,7 @@ volatile std::sig_atomic_t interrupted = 0;
 extern "C" void ask_to_stop(int /*signal*/) {
   interrupted = 1;
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace
@@ -22,8 +23,12 @@ extern "C" void ask_to_stop(int /*signal*/) {
 Interruption::Interruption() {
   interrupted = 0;
   std::signal(SIGINT, ask_to_stop);
+  std::signal(SIGTERM, ask_to_stop);
 }
-Interruption::~Interruption() { std::signal(SIGINT, SIG_DFL); }
+Interruption::~Interruption() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
 bool Interruption::asked() { return interrupted != 0; }
 
 ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}

@@ -10,7 +10,7 @@
 
 namespace dma::cli {
 
-// While one of these exists, the first Ctrl-C only asks to stop; the second ends the program.
+// While one of these exists, the first Ctrl-C (or SIGTERM) only asks to stop; the second ends the program.
 class Interruption {
  public:
   Interruption();
