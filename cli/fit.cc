@@ -31,6 +31,7 @@ struct Arguments {
   std::string noise = "auto";
   double holdout = 0;
   std::string test;
+  Checkpoint checkpoint;
   bool slim = false;
   bool json = false;
 };
@@ -166,11 +167,32 @@ std::filesystem::path default_model(const std::string& data) {
   return name.replace_extension(".safetensors");
 }
 
+// The checkpoint is of no use once the model is there, unless the fit may go on.
 void save(const Regressor& model, const Arguments& arguments) {
   model.save(arguments.model, arguments.slim);
-  if (model.report().stopped != Stopped::interrupted) return;
+  const std::filesystem::path& checkpoint = arguments.checkpoint.path;
+  if (model.report().stopped != Stopped::interrupted) {
+    if (!checkpoint.empty()) std::filesystem::remove(checkpoint);
+    return;
+  }
   fmt::print(stderr, "Interrupted: {} holds what was learnt until then.\n",
              arguments.model.string());
+  if (!checkpoint.empty()) {
+    fmt::print(stderr, "The same command goes on from {}.\n", checkpoint.string());
+  }
+}
+
+void check_checkpoint(const Arguments& arguments) {
+  const std::filesystem::path& path = arguments.checkpoint.path;
+  if (path.empty()) return;
+  if (std::filesystem::weakly_canonical(path) ==
+      std::filesystem::weakly_canonical(arguments.model)) {
+    throw CLI::ValidationError("--checkpoint", "is the file of the model; name another");
+  }
+  if (is_one_pass(arguments.options)) {
+    throw CLI::ValidationError("--checkpoint",
+                               "one pass without a ledger has nothing to go on from");
+  }
 }
 
 void print_outcome(const Regressor& model, const std::vector<Scored>& tests,
@@ -234,6 +256,7 @@ void run(Arguments& arguments) {
     options.belief = Belief::joint;
   }
   if (arguments.model.empty()) arguments.model = default_model(arguments.data);
+  check_checkpoint(arguments);
   const CsvOptions csv = arguments.csv.options();
   if (options.target.empty()) {
     std::string names;
@@ -261,7 +284,8 @@ void run(Arguments& arguments) {
   const Interruption interruption;
   Regressor model = [&] {
     ProgressBar bar;
-    return Regressor::fit(std::move(table), std::move(encoder), options, bar.callback());
+    return Regressor::fit(std::move(table), std::move(encoder), options, bar.callback(),
+                          arguments.checkpoint);
   }();
   save(model, arguments);
   std::vector<Scored> tests;
@@ -397,6 +421,21 @@ void add_fit(CLI::App& app) {
       ->option_text("FILE")
       ->group("Output");
   command
+      ->add_option("--checkpoint", arguments->checkpoint.path,
+                   "keep here what the fit has reached; if the file is there, go on from it; "
+                   "removed once the model is saved")
+      ->option_text("FILE")
+      ->group("Output");
+  command
+      ->add_option("--checkpoint-every", arguments->checkpoint.seconds,
+                   "seconds from one writing to the next; 0: after every epoch (default: 10)")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("SECONDS")
+      ->group("Output");
+  arguments->checkpoint.say = [](const std::string& line) {
+    fmt::print(stderr, "note: {}\n", line);
+  };
+  command
       ->add_flag("--slim", arguments->slim,
                  "leave the ledger out of the model: smaller, but nothing can be forgotten")
       ->group("Output");
@@ -406,7 +445,8 @@ void add_fit(CLI::App& app) {
       "  dma fit houses.csv --target price\n"
       "  dma fit houses.csv.gz --target price --drop id --holdout 0.1 --model m.safetensors\n"
       "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n"
-      "  dma fit larger_than_memory.csv --target y --ledger none --epochs 1\n");
+      "  dma fit larger_than_memory.csv --target y --ledger none --epochs 1\n"
+      "  dma fit houses.csv --target price --hidden 200 --checkpoint houses.checkpoint\n");
   command->callback([arguments] { run(*arguments); });
 }
 

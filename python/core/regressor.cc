@@ -344,9 +344,10 @@ py::list weights(const Regressor& self) {
 
 // --------------------------------------------------------------------------------------------- learning
 
-py::tuple fit(const Rows& rows, const RegressorOptions& options, const py::object& show) {
+py::tuple fit(const Rows& rows, const RegressorOptions& options, const py::object& show,
+              const std::string& checkpoint) {
   auto [fitted, raised] = watch(show, [&](const OnProgress& progress) {
-    return Regressor::fit(rows.table(), options, progress);
+    return Regressor::fit(rows.table(), options, progress, {.path = checkpoint});
   });
   return py::make_tuple(std::move(fitted), raised);
 }
@@ -466,7 +467,8 @@ void bind_regressor(py::module_& module) {
   bind_options(module);
   bind_predictions(module);
   bind_class(module);
-  module.def("fit", &fit, py::arg("rows"), py::arg("options"), py::arg("show") = py::none());
+  module.def("fit", &fit, py::arg("rows"), py::arg("options"), py::arg("show") = py::none(),
+             py::arg("checkpoint") = "");
 }
 
 }  // namespace dma::python

@@ -168,7 +168,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------- learning
 
-    def fit(self, X: Any, y: Any) -> DMARegressor:
+    def fit(self, X: Any, y: Any, *, checkpoint: str | os.PathLike[str] | None = None) -> DMARegressor:
         """Learn a table.
 
         Ctrl-C stops the fit and raises KeyboardInterrupt; the estimator then holds what was learnt until
@@ -180,6 +180,10 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             Float32 and float64 arrays are read where they stand. A frame may have columns of text,
             categories, booleans and dates.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        checkpoint : path, optional
+            A file that keeps what the fit has reached, written after an epoch, at most every ten seconds. If
+            it is there, the fit goes on from it and ends with the same bits as one that was never stopped. It
+            stays there: remove it once the model is saved.
 
         Returns
         -------
@@ -192,7 +196,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         options.target = targets
         options.categorical = [names[k] for k in self._categories(categories, names)]
         rows = _columns.rows("the table", names + targets, columns + values)
-        model, raised = _core.fit(rows, options, self._show())
+        place = "" if checkpoint is None else os.fspath(checkpoint)
+        model, raised = _core.fit(rows, options, self._show(), place)
         self._output_dimensions = dimensions
         self.__dict__.pop("change_", None)
         self._adopt(model)

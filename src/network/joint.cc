@@ -372,18 +372,20 @@ bool JointTrainer::step(const JointRows& rows, const Vector& variances, const Me
 }
 
 JointTrainer::Result JointTrainer::fit(const JointRows& rows, Vector& variances, double* noise,
-                                       const JointSettings& settings) {
-  Result result;
-  double damping = settings.damping;
+                                       const JointSettings& settings, const State& start,
+                                       const OnEpoch& after_epoch) {
+  State state = start;
+  Result& result = state.result;
+  if (result.epochs == 0) state.damping = settings.damping;
   Messages sum = messages(rows, variances, nullptr);
-  std::size_t settled = 0;
   const auto count = static_cast<double>(rows.rows);
   const bool learn = standing_mean_.size() == 0;
-  for (std::size_t epoch = 0; epoch < settings.epochs; ++epoch) {
+  for (std::size_t epoch = result.epochs;
+       epoch < settings.epochs && state.settled < settings.patience; ++epoch) {
     result.epochs = epoch + 1;
     if (settings.go_on && !settings.go_on(epoch + 1)) {
       result.stopped = Stopped::interrupted;
-      break;
+      return result;
     }
     if (learn && settings.learns_at(epoch)) {
       Matrix precision = sum.precision;
@@ -404,16 +406,29 @@ JointTrainer::Result JointTrainer::fit(const JointRows& rows, Vector& variances,
       }
     }
     double gain = 0;
-    if (step(rows, variances, sum, damping, gain)) sum = messages(rows, variances, nullptr);
+    const bool stepped = step(rows, variances, sum, state.damping, gain);
+    if (stepped) sum = messages(rows, variances, nullptr);
     result.train_nll.push_back(mean_nll(rows, variances, sum.values));
-    if (epoch < settings.evidence_from + 6) continue;
-    settled = gain < settings.tolerance * count ? settled + 1 : 0;
-    if (settled >= settings.patience) {
-      result.stopped = Stopped::tolerance;
-      break;
+    if (epoch >= settings.evidence_from + 6) {
+      state.settled = gain < settings.tolerance * count ? state.settled + 1 : 0;
     }
+    // Without a step the messages may be older than the noise: computed anew they would differ in rounding.
+    if (stepped && after_epoch) after_epoch(state);
   }
+  if (state.settled >= settings.patience) result.stopped = Stopped::tolerance;
   return result;
+}
+
+JointTrainer::Parameters JointTrainer::parameters() const {
+  return {{weights_.begin(), weights_.end()}, precision_};
+}
+
+void JointTrainer::set_parameters(const Parameters& parameters) {
+  require(parameters.weights.size() == group_.size() &&
+              parameters.precisions.size() == precision_.size(),
+          "the parameters are those of another network");
+  weights_ = Eigen::Map<const Vector>(parameters.weights.data(), weights_.size());
+  precision_ = parameters.precisions;
 }
 
 JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& variances,

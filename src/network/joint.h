@@ -64,10 +64,30 @@ class JointTrainer {
     bool noise_bounded = false;          // see Bounded::noise_levels
     std::vector<double> train_nll = {};  // after each epoch, mean per row, at the weights
   };
+  // Between two epochs of a fit.
+  struct State {
+    Result result = {};
+    double damping = 0;
+    std::size_t settled = 0;  // epochs in a row
+  };
+  using OnEpoch = std::function<void(const State&)>;
   // `variances`: of the noise, one per row (RowLikelihood::log_variance: not used). If `noise` is given,
-  // all are equal to it and it is learnt.
+  // all are equal to it and it is learnt. `start` with epochs behind it: goes on from there, with the same
+  // bits, if parameters, variances and noise are those of then; `after_epoch` is called where that holds.
+  Result fit(const JointRows& rows, Vector& variances, double* noise, const JointSettings& settings,
+             const State& start, const OnEpoch& after_epoch);
   Result fit(const JointRows& rows, Vector& variances, double* noise,
-             const JointSettings& settings);
+             const JointSettings& settings) {
+    return fit(rows, variances, noise, settings, {}, {});
+  }
+
+  // What fit() learns.
+  struct Parameters {
+    std::vector<double> weights, precisions;
+  };
+  Parameters parameters() const;
+  // Throws NetworkError if they are those of another network.
+  void set_parameters(const Parameters& parameters);
 
   // Linearised at the weights as they are; the rows' messages go into the ledger, if one is given.
   JointPosterior posterior(const JointRows& rows, const Vector& variances,

@@ -151,61 +151,67 @@ class Trainer<T>::State {
     take_rows(data);
   }
 
-  FitResult fit() {
+  FitResult fit(const std::function<void(bool)>& after_epoch) {
     require(rows() > 0, "there is no data to fit: call append() first");
-    for (std::size_t b = 0; b < ledger_.messages.size(); ++b) {
-      ledger_.messages[b].tau.resize(prior_tau_.size());
-      ledger_.messages[b].rho.resize(prior_rho_.size());
-    }
-    FitResult result;
+    if (!std::exchange(resumed_, false)) begin_fit();
     // So that an epoch allocates nothing.
-    result.train_nll.reserve(options_.max_epochs);
-    result.cavity_nll.reserve(options_.max_epochs);
+    result_.train_nll.reserve(options_.max_epochs);
+    result_.cavity_nll.reserve(options_.max_epochs);
     for (auto& misses : misses_) misses.reserve(rows());
-    const double unknown = std::numeric_limits<double>::quiet_NaN();
-    cavity_predictions_ = {};
-    cavity_predictions_.mean.assign(rows() * outputs(), unknown);
-    cavity_predictions_.epistemic_variance.assign(rows() * outputs(), unknown);
     const bool all_here =
         std::all_of(batches_.begin(), batches_.end(), [](const Batch& b) { return b.here(); });
-    result.ledger_bytes = ledger_.bytes();
-    double best = std::numeric_limits<double>::infinity();
-    std::size_t best_epoch = 0;
-    for (std::size_t epoch = 1; epoch <= options_.max_epochs; ++epoch) {
-      const bool finished = run_epoch(epoch, result);
-      score_training(result);
-      result.epochs = epoch;
+    result_.ledger_bytes = ledger_.bytes();
+    while (!is_done()) {
+      ++result_.epochs;
+      const bool finished = run_epoch(result_.epochs);
+      score_training();
       if (!finished) {
-        result.stopped = Stopped::interrupted;
+        result_.stopped = Stopped::interrupted;
         break;
       }
       if (options_.noise.learn && all_here) learn_noise();
-      const double now = result.train_nll.back();
-      if (now < best) {
-        best = now;
-        best_epoch = epoch;
-      }
-      if (options_.tolerance > 0 && epoch > 1) {
-        const double last = result.train_nll[epoch - 2];
-        if (std::abs(now - last) / std::max(1e-8, std::abs(last)) < options_.tolerance) {
-          result.stopped = Stopped::tolerance;
-          break;
-        }
-      }
-      if (options_.patience > 0 && epoch - best_epoch >= options_.patience) {
-        result.stopped = Stopped::patience;
-        break;
-      }
+      if (after_epoch) after_epoch(is_done());
     }
     if (ledger_.mode == LedgerMode::full) rebuild();
-    result.noise_variance = posterior_.noise_variance;
-    if (options_.cavity_score) result.cavity = score_cavity();
+    result_.noise_variance = posterior_.noise_variance;
+    if (options_.cavity_score) result_.cavity = score_cavity();
     for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
       cavity_predictions_.noise_variance.push_back(posterior_.noise_variance[n % outputs()]);
     }
-    result.cavity_predictions = std::move(cavity_predictions_);
-    if (options_.certificate) result.certificate = certify(result.epochs);
-    return result;
+    result_.cavity_predictions = std::move(cavity_predictions_);
+    if (options_.certificate) result_.certificate = certify(result_.epochs);
+    return std::move(result_);
+  }
+
+  FitState<T> state() const {
+    return {posterior_,
+            ledger_,
+            noise_,
+            result_.train_nll,
+            result_.cavity_nll,
+            cavity_predictions_.mean,
+            cavity_predictions_.epistemic_variance};
+  }
+
+  void resume(FitState<T> state) {
+    const std::size_t values = rows() * outputs();
+    require(state.noise_variance.size() == outputs() && state.cavity_mean.size() == values &&
+                state.cavity_variance.size() == values && !state.train_nll.empty() &&
+                state.train_nll.size() == state.cavity_nll.size(),
+            "the state to resume is that of another fit");
+    std::vector<Batch> batches = std::move(batches_);
+    batches_.clear();
+    std::vector<std::size_t> batch_rows;
+    for (const Batch& batch : batches) batch_rows.push_back(batch.count);
+    restore(std::move(state.posterior), std::move(state.ledger), batch_rows);
+    for (std::size_t b = 0; b < batches_.size(); ++b) batches_[b].first = batches[b].first;
+    noise_ = std::move(state.noise_variance);
+    result_ = {};
+    result_.epochs = state.train_nll.size();
+    result_.train_nll = std::move(state.train_nll);
+    result_.cavity_nll = std::move(state.cavity_nll);
+    cavity_predictions_ = {std::move(state.cavity_mean), std::move(state.cavity_variance), {}};
+    resumed_ = true;
   }
 
   void forget(std::size_t batch) {
@@ -335,6 +341,49 @@ class Trainer<T>::State {
     return architecture;
   }
 
+  void begin_fit() {
+    for (auto& message : ledger_.messages) {
+      message.tau.resize(prior_tau_.size());
+      message.rho.resize(prior_rho_.size());
+    }
+    result_ = {};
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    cavity_predictions_ = {};
+    cavity_predictions_.mean.assign(rows() * outputs(), unknown);
+    cavity_predictions_.epistemic_variance.assign(rows() * outputs(), unknown);
+  }
+
+  // Whether the epochs so far meet a criterion; if so, notes which.
+  bool is_done() {
+    const std::vector<double>& nll = result_.train_nll;
+    const std::size_t epochs = nll.size();
+    if (epochs == 0) return false;
+    if (options_.tolerance > 0 && epochs > 1) {
+      const double last = nll[epochs - 2];
+      if (std::abs(nll.back() - last) / std::max(1e-8, std::abs(last)) < options_.tolerance) {
+        result_.stopped = Stopped::tolerance;
+        return true;
+      }
+    }
+    if (options_.patience > 0 && epochs_since_best() >= options_.patience) {
+      result_.stopped = Stopped::patience;
+      return true;
+    }
+    result_.stopped = Stopped::max_epochs;
+    return epochs >= options_.max_epochs;
+  }
+
+  std::size_t epochs_since_best() const {
+    double best = std::numeric_limits<double>::infinity();
+    std::size_t best_epoch = 0;
+    for (std::size_t n = 0; n < result_.train_nll.size(); ++n) {
+      if (!(result_.train_nll[n] < best)) continue;
+      best = result_.train_nll[n];
+      best_epoch = n + 1;
+    }
+    return result_.train_nll.size() - best_epoch;
+  }
+
   std::size_t inputs() const { return posterior_.architecture.inputs(); }
   std::size_t outputs() const { return posterior_.architecture.outputs(); }
   std::size_t rows() const { return inputs_.size() / inputs(); }
@@ -362,7 +411,7 @@ class Trainer<T>::State {
   }
 
   // False if the progress callback asked to stop.
-  bool run_epoch(std::size_t epoch, FitResult& result) {
+  bool run_epoch(std::size_t epoch) {
     for (std::size_t k = 0; k < outputs(); ++k) {
       noise_[k] = T(posterior_.noise_variance[k]);
       misses_[k].clear();
@@ -384,8 +433,8 @@ class Trainer<T>::State {
       assert(batch_is_sound(b));
       go_on = !options_.progress || options_.progress({epoch, b + 1, batches_.size()});
     }
-    result.cavity_nll.push_back(options_.cavity_score ? score_cavity_of_batches(b)
-                                                      : std::numeric_limits<double>::quiet_NaN());
+    result_.cavity_nll.push_back(options_.cavity_score ? score_cavity_of_batches(b)
+                                                       : std::numeric_limits<double>::quiet_NaN());
     return go_on;
   }
 
@@ -519,7 +568,7 @@ class Trainer<T>::State {
   }
 
   // The training log-likelihood under the belief as it is now (the paper's L_e).
-  void score_training(FitResult& result) {
+  void score_training() {
     sweep_.load(posterior_.tau, posterior_.rho);
     const bool keep = options_.noise.learn && options_.noise.source == NoiseSource::training;
     if (keep) {
@@ -540,7 +589,7 @@ class Trainer<T>::State {
         }
       }
     }
-    result.train_nll.push_back(sum.mean());
+    result_.train_nll.push_back(sum.mean());
   }
 
   // Over the predictions of the last epoch, with the noise that was learnt from it.
@@ -670,6 +719,8 @@ class Trainer<T>::State {
   std::vector<T> cavity_tau_, cavity_rho_, start_mean_, start_variance_, noise_;
   std::vector<std::vector<detail::Miss>> misses_;  // by output
   Prediction cavity_predictions_;
+  FitResult result_;      // of the fit that runs
+  bool resumed_ = false;  // result_ and cavity_predictions_ hold the epochs before
 };
 
 template <std::floating_point T>
@@ -697,8 +748,16 @@ void Trainer<T>::attach(std::size_t batch, const Data& rows) {
   state_->attach(batch, rows);
 }
 template <std::floating_point T>
-FitResult Trainer<T>::fit() {
-  return state_->fit();
+FitResult Trainer<T>::fit(const std::function<void(bool)>& after_epoch) {
+  return state_->fit(after_epoch);
+}
+template <std::floating_point T>
+FitState<T> Trainer<T>::state() const {
+  return state_->state();
+}
+template <std::floating_point T>
+void Trainer<T>::resume(FitState<T> state) {
+  state_->resume(std::move(state));
 }
 template <std::floating_point T>
 void Trainer<T>::forget(std::size_t batch) {

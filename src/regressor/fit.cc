@@ -6,6 +6,7 @@
 #include <dma/special/random.h>
 
 #include "network/require.h"
+#include "regressor/checkpoint.h"
 #include "regressor/joint_members.h"
 #include "regressor/noise_shape.h"
 
@@ -245,7 +246,8 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
 }
 
 Model fit_rows(Encoder encoder, const RegressorOptions& asked, const OrderedRows& rows,
-               std::vector<std::uint64_t> hashes, const OnProgress& progress) {
+               std::vector<std::uint64_t> hashes, const OnProgress& progress,
+               const Checkpoint& checkpoint) {
   Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}};
   const bool joint = wants_joint(model.encoder, asked, rows.rows);
   RegressorOptions& options = model.options;
@@ -269,15 +271,21 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const OrderedRows
   }
   report.batches = model.batch_rows.size();
   const std::vector<double> noise = first_noise(model.encoder, options);
+  std::optional<CheckpointFile> file;
+  if (!checkpoint.path.empty()) {
+    file.emplace(checkpoint, options, rows, options.ensemble * (joint ? noise.size() : 1));
+  }
+  CheckpointFile* kept = file ? &*file : nullptr;
   if (joint) {
-    auto fitted =
-        fit_joint(architecture, options, noise, rows, options.ledger == LedgerMode::full, progress);
+    auto fitted = fit_joint(architecture, options, noise, rows, options.ledger == LedgerMode::full,
+                            progress, kept);
     model.members = std::move(fitted.members);
     report_fit(fitted.results, rows, model);
     return model;
   }
   const auto fit = [&]<class T>(T) {
-    auto fitted = fit_members<T>(architecture, options, report.batch_size, noise, rows, progress);
+    auto fitted =
+        fit_members<T>(architecture, options, report.batch_size, noise, rows, progress, kept);
     options.ensemble = fitted.results.size();
     model.members = std::move(fitted.members);
     report_fit(fitted.results, rows, model);

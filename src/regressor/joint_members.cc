@@ -10,6 +10,7 @@
 
 #include "network/concurrency.h"
 #include "network/joint.h"
+#include "regressor/checkpoint.h"
 #include "regressor/noise_shape.h"
 #include "regressor/shared_progress.h"
 
@@ -112,6 +113,24 @@ bool selects(const RegressorOptions& options, std::size_t draw) {
   return options.selection && draw % 4 != 3;
 }
 
+// A fit is a list of these, each one fit of one of the two networks.
+struct Stage {
+  enum class Part {
+    some_rows,  // the function and its noise, from the first rows
+    all_rows,   // from all
+    noise,      // the noise network, given the function
+    function,   // the function, given the noise of each row
+  };
+  Part part;
+  JointSettings settings;
+};
+
+// Where a checkpoint has a member, and may be told that it is elsewhere by now.
+struct Place {
+  CheckpointFile* file = nullptr;
+  std::size_t member = 0;
+};
+
 // One member while it is learnt.
 class MemberTrainer {
  public:
@@ -139,35 +158,28 @@ class MemberTrainer {
     if (member.log_noise) noise_.emplace(*member.log_noise, RowLikelihood::log_variance, selects);
   }
 
-  void fit(const JointRows& rows) {
-    const bool many = rows.rows >= many_rows;
-    JointSettings settings = settings_for(options_.epochs);
-    if (many) {
-      // Rows come in random order.
-      const std::size_t width = rows.inputs.size() / rows.rows;
-      const JointRows some{rows.inputs.first(many_rows * width), rows.targets.first(many_rows),
-                           many_rows};
-      settings.epochs = options_.epochs * 3 / 2;
-      settings.evidence_before = settings.evidence_before * 3 / 2;
-      fit_function(some, settings);
-      settings = settings_for(std::min(options_.epochs, epochs_over_all));
-      settings.damping = 1e-2;
-      settings.evidence_from = 0;
+  void fit(const JointRows& rows, const Place& place) {
+    place_ = place;
+    const std::vector<Stage> stages = stages_for(rows.rows >= many_rows);
+    if (place_.file != nullptr && place_.file->knows(place_.member)) resume(rows, stages);
+    for (; stage_ < stages.size() && result_.stopped != Stopped::interrupted; ++stage_) {
+      run(stages[stage_], rows);
     }
-    if (result_.stopped != Stopped::interrupted) fit_function(rows, settings);
-    variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
-    refine(rows, many ? of_many : of_few);
+    if (place_.file != nullptr && result_.stopped != Stopped::interrupted) keep();
   }
 
   // Starts from what is known; the rows are all there are.
   void fit_again(const JointRows& rows) {
     set_variances(rows);
-    JointSettings settings = settings_for(options_.epochs);
-    settings.damping = 1e-2;
-    settings.evidence_from = 0;
+    const JointSettings settings = settings_from_before(options_.epochs);
     const bool one_noise = learns_noise() && !noise_;
     fit_function_with(rows, one_noise ? &member_.noise_variance : nullptr, settings);
-    if (noise_) refine(rows, {1, later_noise_epochs, of_few.function_epochs});
+    if (!noise_) return;
+    std::vector<Stage> stages;
+    add_refinement({1, later_noise_epochs, of_few.function_epochs}, stages);
+    for (const Stage& stage : stages) {
+      if (result_.stopped != Stopped::interrupted) run(stage, rows);
+    }
   }
 
   // New rows only, on top of what is known; precisions and noise stand. Linearised where the old rows
@@ -217,14 +229,202 @@ class MemberTrainer {
   }
 
  private:
+  std::vector<Stage> stages_for(bool many) const {
+    std::vector<Stage> stages;
+    JointSettings settings = settings_for(options_.epochs);
+    if (many) {
+      settings.epochs = options_.epochs * 3 / 2;
+      settings.evidence_before = settings.evidence_before * 3 / 2;
+      stages.push_back({Stage::Part::some_rows, settings});
+      settings = settings_from_before(std::min(options_.epochs, epochs_over_all));
+    }
+    stages.push_back({Stage::Part::all_rows, settings});
+    add_refinement(many ? of_many : of_few, stages);
+    return stages;
+  }
+
+  // In turn: the noise given the function, the function given the noise.
+  void add_refinement(const Refinement& how, std::vector<Stage>& stages) const {
+    if (!learns_noise() || options_.constant_noise) return;
+    for (std::size_t round = 0; round < how.rounds; ++round) {
+      JointSettings noise = settings_for(round == 0 ? how.first_noise_epochs : later_noise_epochs);
+      noise.evidence_from = 2;
+      noise.evidence_every = 1;
+      stages.push_back({Stage::Part::noise, noise});
+      stages.push_back({Stage::Part::function, settings_from_before(how.function_epochs)});
+    }
+  }
+
+  void run(const Stage& stage, const JointRows& rows) {
+    switch (stage.part) {
+      case Stage::Part::some_rows:
+        fit_function(first_of(rows, many_rows), stage.settings);
+        variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
+        break;
+      case Stage::Part::all_rows:
+        fit_function(rows, stage.settings);
+        break;
+      case Stage::Part::noise:
+        if (!has_begun()) begin_noise(rows);
+        noise_->fit(noise_rows(), variances_, nullptr, stage.settings, fit_, keeper());
+        take_variances(rows.rows);
+        break;
+      case Stage::Part::function:
+        refine_function(rows, stage.settings);
+        break;
+    }
+    fit_ = {};
+  }
+
+  // Rows come in random order.
+  static JointRows first_of(const JointRows& rows, std::size_t count) {
+    const std::size_t width = rows.inputs.size() / rows.rows;
+    return {rows.inputs.first(count * width), rows.targets.first(count), count};
+  }
+
+  // The stage, before a checkpoint was made.
+  bool has_begun() const { return fit_.result.epochs > 0; }
+
   void fit_function(const JointRows& rows, const JointSettings& settings) {
-    variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
+    if (!has_begun()) variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
     fit_function_with(rows, learns_noise() ? &member_.noise_variance : nullptr, settings);
   }
 
   void fit_function_with(const JointRows& rows, double* noise, const JointSettings& settings) {
-    result_ = function_.fit(rows, variances_, noise, settings);
+    result_ = function_.fit(rows, variances_, noise, settings, fit_, keeper());
     note_epochs(result_);
+  }
+
+  void refine_function(const JointRows& rows, const JointSettings& settings) {
+    const auto again = function_.fit(rows, variances_, nullptr, settings, fit_, keeper());
+    note_epochs(again);
+    if (again.stopped == Stopped::interrupted) result_.stopped = again.stopped;
+  }
+
+  void begin_noise(const JointRows& rows) {
+    update_squares(rows);
+    if (!noise_) start_noise();
+  }
+
+  JointTrainer::OnEpoch keeper() {
+    if (place_.file == nullptr) return {};
+    return [this](const JointTrainer::State& fit) {
+      if (!place_.file->is_due()) return;
+      fit_ = fit;
+      keep();
+    };
+  }
+
+  void keep() { place_.file->keep(place_.member, stored()); }
+
+  // All that is not known from the rows and the options.
+  NamedNumbers stored() const {
+    const JointTrainer::Parameters function = function_.parameters();
+    const NoiseInputs& inputs = member_.noise_inputs;
+    NamedNumbers state{
+        {"stage", std::vector<std::uint64_t>{stage_}},
+        {"fit.counts", counts(fit_.result, fit_.settled)},
+        {"fit.damping", std::vector<double>{fit_.damping}},
+        {"fit.train_nll", fit_.result.train_nll},
+        {"function.weights", function.weights},
+        {"function.precisions", function.precisions},
+        {"noise_variance", std::vector<double>{member_.noise_variance}},
+        {"result.counts", counts(result_, 0)},
+        {"train_nll", train_nll_},
+        {"variances", std::vector<double>(variances_.begin(), variances_.end())},
+    };
+    if (!noise_) return state;
+    const JointTrainer::Parameters noise = noise_->parameters();
+    state["noise.weights"] = noise.weights;
+    state["noise.precisions"] = noise.precisions;
+    state["noise.scale"] = std::vector<double>{inputs.value_mean, inputs.value_deviation};
+    state["noise.low"] = inputs.low;
+    state["noise.high"] = inputs.high;
+    state["noise.inputs"] = inputs_;
+    state["noise.squares"] = squares_;
+    return state;
+  }
+
+  static std::vector<std::uint64_t> counts(const JointTrainer::Result& result,
+                                           std::size_t settled) {
+    return {result.epochs, static_cast<std::uint64_t>(result.stopped), result.noise_bounded,
+            settled};
+  }
+
+  // Numbers of a checkpoint, of which so many are expected.
+  template <class T>
+  std::vector<T> numbers(const std::string& name, std::size_t count) const {
+    const std::vector<T>& all = place_.file->read<T>(place_.member, name);
+    if (all.size() != count) place_.file->fail("has another size of " + name + " than the fit");
+    return all;
+  }
+
+  JointTrainer::Result result_from(const std::string& name, std::size_t& settled) const {
+    const auto counts = numbers<std::uint64_t>(name, 4);
+    if (counts[1] >= static_cast<std::uint64_t>(Stopped::interrupted) || counts[2] > 1) {
+      place_.file->fail("has " + name + " that no fit has");
+    }
+    settled = counts[3];
+    return {counts[0], static_cast<Stopped>(counts[1]), counts[2] == 1, {}};
+  }
+
+  void set_parameters(JointTrainer& trainer, const std::string& name) const {
+    const CheckpointFile& file = *place_.file;
+    const JointTrainer::Parameters parameters{
+        file.read<double>(place_.member, name + ".weights"),
+        file.read<double>(place_.member, name + ".precisions")};
+    const auto finite = [](double value) { return std::isfinite(value); };
+    const auto& weights = parameters.weights;
+    if (!std::all_of(weights.begin(), weights.end(), finite)) file.fail("is not finite");
+    check_positive(parameters.precisions);
+    try {
+      trainer.set_parameters(parameters);
+    } catch (const NetworkError& error) {
+      file.fail(error.what());
+    }
+  }
+
+  void check_positive(std::span<const double> values) const {
+    const auto sound = [](double value) { return value > 0 && std::isfinite(value); };
+    if (!std::all_of(values.begin(), values.end(), sound)) {
+      place_.file->fail("holds a precision or variance that is not positive");
+    }
+  }
+
+  void resume(const JointRows& rows, const std::vector<Stage>& stages) {
+    stage_ = numbers<std::uint64_t>("stage", 1)[0];
+    if (stage_ > stages.size()) place_.file->fail("is further than the fit goes");
+    fit_.result = result_from("fit.counts", fit_.settled);
+    fit_.result.train_nll = numbers<double>("fit.train_nll", fit_.result.epochs);
+    fit_.damping = numbers<double>("fit.damping", 1)[0];
+    std::size_t none = 0;
+    result_ = result_from("result.counts", none);
+    set_parameters(function_, "function");
+    member_.noise_variance = numbers<double>("noise_variance", 1)[0];
+    train_nll_ = place_.file->read<double>(place_.member, "train_nll");
+    const bool some = stage_ < stages.size() && stages[stage_].part == Stage::Part::some_rows;
+    const auto variances = numbers<double>("variances", some ? many_rows : rows.rows);
+    check_positive(variances);
+    check_positive({&member_.noise_variance, 1});
+    variances_ = Eigen::Map<const Vector>(variances.data(), index(variances.size()));
+    const auto is_noise = [](const Stage& stage) { return stage.part == Stage::Part::noise; };
+    const auto first_noise = std::find_if(stages.begin(), stages.end(), is_noise);
+    const auto before = static_cast<std::size_t>(first_noise - stages.begin());
+    if (stage_ > before || (stage_ == before && has_begun())) resume_noise(rows);
+  }
+
+  void resume_noise(const JointRows& rows) {
+    const Architecture architecture = noise_architecture(member_.function.architecture);
+    const std::size_t width = architecture.inputs();
+    const auto scale = numbers<double>("noise.scale", 2);
+    check_positive({&scale[1], 1});
+    member_.noise_inputs = {scale[0], scale[1], numbers<double>("noise.low", width),
+                            numbers<double>("noise.high", width)};
+    inputs_ = numbers<double>("noise.inputs", rows.rows * width);
+    squares_ = numbers<double>("noise.squares", rows.rows);
+    has_squares_ = true;
+    make_noise();
+    set_parameters(*noise_, "noise");
   }
 
   void note_epochs(const JointTrainer::Result& fit) {
@@ -239,6 +439,14 @@ class MemberTrainer {
     settings.tolerance = options_.tolerance;
     if (options_.patience > 0) settings.patience = options_.patience;
     settings.go_on = go_on_;
+    return settings;
+  }
+
+  // Of a fit that starts near where it will end.
+  JointSettings settings_from_before(std::size_t epochs) const {
+    JointSettings settings = settings_for(epochs);
+    settings.damping = 1e-2;
+    settings.evidence_from = 0;
     return settings;
   }
 
@@ -276,31 +484,13 @@ class MemberTrainer {
 
   JointRows noise_rows() const { return {inputs_, squares_, squares_.size()}; }
 
-  // In turn: the noise given the function, the function given the noise.
-  void refine(const JointRows& rows, const Refinement& how) {
-    if (!learns_noise() || options_.constant_noise) return;
-    for (std::size_t round = 0; round < how.rounds && result_.stopped != Stopped::interrupted;
-         ++round) {
-      update_squares(rows);
-      const bool first = !noise_;
-      if (first) start_noise();
-      JointSettings settings = settings_for(first ? how.first_noise_epochs : later_noise_epochs);
-      settings.evidence_from = 2;
-      settings.evidence_every = 1;
-      noise_->fit(noise_rows(), variances_, nullptr, settings);
-      take_variances(rows.rows);
-      settings = settings_for(how.function_epochs);
-      settings.damping = 1e-2;
-      settings.evidence_from = 0;
-      const auto again = function_.fit(rows, variances_, nullptr, settings);
-      note_epochs(again);
-      if (again.stopped == Stopped::interrupted) result_.stopped = again.stopped;
-    }
+  void make_noise() {
+    noise_.emplace(noise_architecture(member_.function.architecture), JointUnit::step,
+                   RowLikelihood::log_variance, first_noise_prior_precision, selects_);
   }
 
   void start_noise() {
-    noise_.emplace(noise_architecture(member_.function.architecture), JointUnit::step,
-                   RowLikelihood::log_variance, first_noise_prior_precision, selects_);
+    make_noise();
     noise_->draw_start(seed_ + 1, noise_gain);
     double mean = 0;
     for (const double square : squares_) mean += square / static_cast<double>(squares_.size());
@@ -320,6 +510,9 @@ class MemberTrainer {
   std::vector<double> inputs_;   // of the noise network
   std::vector<double> squares_;  // its targets
   bool has_squares_ = false;
+  Place place_;
+  std::size_t stage_ = 0;
+  JointTrainer::State fit_;  // of the stage, if a checkpoint has begun it
 };
 
 // A member made ready for many rows.
@@ -509,7 +702,7 @@ std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t row
 
 JointFits fit_joint(const Architecture& architecture, const RegressorOptions& options,
                     std::span<const double> noise_variance, const OrderedRows& rows,
-                    bool keep_ledger, const OnProgress& progress) {
+                    bool keep_ledger, const OnProgress& progress, CheckpointFile* checkpoint) {
   const std::size_t targets = noise_variance.size();
   std::mt19937_64 engine(options.seed);
   std::vector<std::uint64_t> seeds(options.ensemble * targets);
@@ -520,7 +713,7 @@ JointFits fit_joint(const Architecture& architecture, const RegressorOptions& op
         const TargetRows own = rows_of(rows, k);
         MemberTrainer trainer(architecture, noise_variance[k], seeds[m * targets + k],
                               selects(options, m), options, go_on);
-        trainer.fit(own.view());
+        trainer.fit(own.view(), {checkpoint, m * targets + k});
         member = trainer.finish(own.view(), keep_ledger);
         note(trainer, targets, result);
         write_cavity(member, own, trainer.variances(), targets, k, result);

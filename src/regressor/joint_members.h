@@ -22,9 +22,10 @@ struct JointFits {
 std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t rows,
                                const RegressorOptions& options);
 
+// The checkpoint may be null.
 JointFits fit_joint(const Architecture& architecture, const RegressorOptions& options,
                     std::span<const double> noise_variance, const OrderedRows& rows,
-                    bool keep_ledger, const OnProgress& progress);
+                    bool keep_ledger, const OnProgress& progress, CheckpointFile* checkpoint);
 
 // Without the rows of the batches that stay, their messages stand; with them everything is learnt again,
 // starting from what is known. Every row has a message of its own, whatever the batches.

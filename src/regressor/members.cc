@@ -4,9 +4,11 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "network/concurrency.h"
+#include "regressor/checkpoint.h"
 #include "regressor/shared_progress.h"
 
 namespace dma::detail {
@@ -69,12 +71,96 @@ FittedMembers<T> without_unfinished(FittedMembers<T> all) {
   return kept;
 }
 
+template <class T>
+std::vector<T> flat(const Ledger<T>& ledger, std::vector<T> BatchMessage<T>::*part) {
+  std::vector<T> all;
+  for (const auto& message : ledger.messages) {
+    all.insert(all.end(), (message.*part).begin(), (message.*part).end());
+  }
+  return all;
+}
+
+template <class T>
+NamedNumbers stored(FitState<T> state) {
+  return {{"posterior.tau", std::move(state.posterior.tau)},
+          {"posterior.rho", std::move(state.posterior.rho)},
+          {"posterior.noise_variance", std::move(state.posterior.noise_variance)},
+          {"ledger.tau", flat(state.ledger, &BatchMessage<T>::tau)},
+          {"ledger.rho", flat(state.ledger, &BatchMessage<T>::rho)},
+          {"noise_variance", std::move(state.noise_variance)},
+          {"train_nll", std::move(state.train_nll)},
+          {"cavity_nll", std::move(state.cavity_nll)},
+          {"cavity_mean", std::move(state.cavity_mean)},
+          {"cavity_variance", std::move(state.cavity_variance)}};
+}
+
+template <class T>
+Ledger<T> ledger_from(const CheckpointFile& file, std::size_t member, LedgerMode mode,
+                      std::size_t weights) {
+  const auto& tau = file.read<T>(member, "ledger.tau");
+  const auto& rho = file.read<T>(member, "ledger.rho");
+  if (tau.size() != rho.size() || tau.size() % weights != 0) file.fail("has a ledger of two sizes");
+  Ledger<T> ledger{mode, {}};
+  for (auto t = tau.begin(), r = rho.begin(); t != tau.end();) {
+    const auto next_t = t + static_cast<std::ptrdiff_t>(weights);
+    const auto next_r = r + static_cast<std::ptrdiff_t>(weights);
+    ledger.messages.push_back({{t, next_t}, {r, next_r}});
+    t = next_t;
+    r = next_r;
+  }
+  return ledger;
+}
+
+template <class T>
+void check_numbers(const CheckpointFile& file, std::size_t member) {
+  const auto finite = [](T value) { return std::isfinite(value); };
+  const auto positive = [](T value) { return value > 0 && std::isfinite(value); };
+  const auto& tau = file.read<T>(member, "posterior.tau");
+  const auto& rho = file.read<T>(member, "posterior.rho");
+  if (!std::all_of(tau.begin(), tau.end(), finite) ||
+      !std::all_of(rho.begin(), rho.end(), positive)) {
+    file.fail("holds a weight that is not a proper Gaussian");
+  }
+}
+
+template <class T>
+FitState<T> state_from(const CheckpointFile& file, std::size_t member,
+                       const Architecture& architecture, LedgerMode mode) {
+  check_numbers<T>(file, member);
+  return {
+      {architecture, file.read<T>(member, "posterior.tau"), file.read<T>(member, "posterior.rho"),
+       file.read<double>(member, "posterior.noise_variance")},
+      ledger_from<T>(file, member, mode, architecture.weight_count()),
+      file.read<T>(member, "noise_variance"),
+      file.read<double>(member, "train_nll"),
+      file.read<double>(member, "cavity_nll"),
+      file.read<double>(member, "cavity_mean"),
+      file.read<double>(member, "cavity_variance")};
+}
+
+// From where the checkpoint has it, if it has.
+template <class T>
+FitResult fit_kept(Trainer<T>& trainer, std::size_t member, const Architecture& architecture,
+                   LedgerMode mode, CheckpointFile& file) {
+  if (file.knows(member)) {
+    try {
+      trainer.resume(state_from<T>(file, member, architecture, mode));
+    } catch (const NetworkError& error) {
+      file.fail(error.what());
+    }
+  }
+  return trainer.fit([&](bool last) {
+    if (last || file.is_due()) file.keep(member, stored(trainer.state()));
+  });
+}
+
 }  // namespace
 
 template <std::floating_point T>
 FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOptions& options,
                              std::size_t batch_size, std::span<const double> noise_variance,
-                             const OrderedRows& rows, const OnProgress& progress) {
+                             const OrderedRows& rows, const OnProgress& progress,
+                             CheckpointFile* checkpoint) {
   FittedMembers<T> fitted;
   fitted.members.priors = draw_priors(architecture, options);
   fitted.members.posteriors.resize(options.ensemble);
@@ -87,7 +173,9 @@ FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOp
     training.progress = shared.of(m);
     Trainer<T> trainer(architecture, fitted.members.priors[m], training);
     trainer.append(rows.data());
-    fitted.results[m] = trainer.fit();
+    fitted.results[m] = checkpoint == nullptr
+                            ? trainer.fit()
+                            : fit_kept(trainer, m, architecture, options.ledger, *checkpoint);
     std::tie(fitted.members.posteriors[m], fitted.members.ledgers[m]) = trainer.release();
   });
   const bool any_finished = std::any_of(fitted.results.begin(), fitted.results.end(), saw_all_rows);
@@ -125,10 +213,10 @@ FittedMembers<T> change_members(const Members<T>& members, const RegressorOption
 
 template FittedMembers<float> fit_members(const Architecture&, const RegressorOptions&, std::size_t,
                                           std::span<const double>, const OrderedRows&,
-                                          const OnProgress&);
+                                          const OnProgress&, CheckpointFile*);
 template FittedMembers<double> fit_members(const Architecture&, const RegressorOptions&,
                                            std::size_t, std::span<const double>, const OrderedRows&,
-                                           const OnProgress&);
+                                           const OnProgress&, CheckpointFile*);
 template FittedMembers<float> change_members(const Members<float>&, const RegressorOptions&,
                                              std::size_t, const Change&, const OnProgress&);
 template FittedMembers<double> change_members(const Members<double>&, const RegressorOptions&,

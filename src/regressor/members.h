@@ -28,12 +28,15 @@ TrainingOptions training_options(const RegressorOptions& options, std::size_t ba
 std::vector<WeightPrior> draw_priors(const Architecture& architecture,
                                      const RegressorOptions& options);
 
+class CheckpointFile;
+
 // One member per draw of the prior means. If it was interrupted, members that have not seen all rows are
-// left out, unless none has.
+// left out, unless none has. The checkpoint may be null.
 template <std::floating_point T>
 FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOptions& options,
                              std::size_t batch_size, std::span<const double> noise_variance,
-                             const OrderedRows& rows, const OnProgress& progress);
+                             const OrderedRows& rows, const OnProgress& progress,
+                             CheckpointFile* checkpoint);
 
 // What to do with members whose batches are known: see Regressor::update and forget.
 struct Change {

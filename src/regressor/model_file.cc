@@ -7,6 +7,7 @@
 
 #include <dma/data/atomic_file.h>
 
+#include "regressor/model_json.h"
 #include "regressor/safetensors.h"
 
 namespace dma {
@@ -401,6 +402,10 @@ Model model_from(const SafetensorsFile& file) {
 }
 
 }  // namespace
+
+std::string detail::options_json(const RegressorOptions& options) {
+  return to_json(options).dump();
+}
 
 namespace {
 

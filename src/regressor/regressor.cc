@@ -119,21 +119,22 @@ Encoder Regressor::encoder_for(const Table& table, const RegressorOptions& optio
   return detail::finish(builder, table.source);
 }
 
-Regressor Regressor::fit(Table table, const RegressorOptions& options, const OnProgress& progress) {
+Regressor Regressor::fit(Table table, const RegressorOptions& options, const OnProgress& progress,
+                         const Checkpoint& checkpoint) {
   Encoder encoder = encoder_for(table, options);
-  return fit(std::move(table), std::move(encoder), options, progress);
+  return fit(std::move(table), std::move(encoder), options, progress, checkpoint);
 }
 
 Regressor Regressor::fit(Table table, Encoder encoder, const RegressorOptions& options,
-                         const OnProgress& progress) {
+                         const OnProgress& progress, const Checkpoint& checkpoint) {
   detail::validate(options);
   const auto start = std::chrono::steady_clock::now();
   EncodedRows encoded = encoder.encode(table);
   table = {};  // room for the trainers' copies
   detail::shuffle(encoded, options.seed);
   OrderedRows rows{encoded.rows, std::move(encoded.inputs), std::move(encoded.targets)};
-  Regressor result(
-      detail::fit_rows(std::move(encoder), options, rows, std::move(encoded.hashes), progress));
+  Regressor result(detail::fit_rows(std::move(encoder), options, rows, std::move(encoded.hashes),
+                                    progress, checkpoint));
   FitReport& report = result.model_.report;
   report.rows_without_target = encoded.without_target;
   report.train_nll =

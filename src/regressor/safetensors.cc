@@ -270,9 +270,20 @@ const SafetensorsFile::Entry& SafetensorsFile::entry(const std::string& name) co
   return found->second;
 }
 
+std::vector<std::string> SafetensorsFile::names(const std::string& prefix) const {
+  std::vector<std::string> found;
+  for (auto next = entries_.lower_bound(prefix);
+       next != entries_.end() && next->first.starts_with(prefix); ++next) {
+    found.push_back(next->first);
+  }
+  return found;
+}
+
 const std::vector<std::size_t>& SafetensorsFile::shape(const std::string& name) const {
   return entry(name).info.shape;
 }
+
+NumberType SafetensorsFile::type(const std::string& name) const { return entry(name).info.type; }
 
 template <class T>
 std::vector<T> SafetensorsFile::read_part(const std::string& name,

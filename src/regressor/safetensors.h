@@ -72,7 +72,10 @@ class SafetensorsFile {
   std::vector<T> read_part(const std::string& name, const std::vector<std::size_t>& shape,
                            std::size_t first, std::size_t count) const;
   bool has(const std::string& name) const { return entries_.count(name) > 0; }
+  // Of arrays, in order.
+  std::vector<std::string> names(const std::string& prefix) const;
   const std::vector<std::size_t>& shape(const std::string& name) const;
+  NumberType type(const std::string& name) const;
   [[noreturn]] void fail(const std::string& reason) const;
 
  private:

@@ -633,6 +633,19 @@ def test_ctrl_c_ends_a_fit_and_leaves_a_model(wave):
     assert np.isfinite(model.predict(X)).all()
 
 
+def test_a_checkpoint_is_kept_gone_on_from_and_refused(wave, tmp_path):
+    X, y = wave
+    plain = quick().fit(X, y)
+    kept = quick().fit(X, y, checkpoint=tmp_path / "c")
+    assert_array_equal(plain.predict(X), kept.predict(X))
+    again = quick().fit(X, y, checkpoint=str(tmp_path / "c"))
+    assert_array_equal(plain.predict(X), again.predict(X))
+    with pytest.raises(ValueError, match="other rows"):
+        quick().fit(X[:-1], y[:-1], checkpoint=tmp_path / "c")
+    with pytest.raises(ValueError, match="seed 1, now 2"):
+        quick(random_state=2).fit(X, y, checkpoint=tmp_path / "c")
+
+
 def test_ctrl_c_ends_a_predict(wave):
     X, y = wave
     model = quick(belief="independent", hidden=(20, 20), max_epochs=1).fit(X, y)

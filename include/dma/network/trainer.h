@@ -92,6 +92,16 @@ struct FitResult {
   Certificate certificate;
 };
 
+// Where a fit stands between two epochs.
+template <std::floating_point T>
+struct FitState {
+  Posterior<T> posterior;
+  Ledger<T> ledger;
+  std::vector<T> noise_variance;                     // that the last epoch was swept with
+  std::vector<double> train_nll, cavity_nll;         // of the epochs so far
+  std::vector<double> cavity_mean, cavity_variance;  // see FitResult::cavity_predictions
+};
+
 // A number stopped being finite, or a variance positive: with standardised data it should not happen.
 // The posterior is the one before the batch.
 struct NumericalBreakdown : std::runtime_error {
@@ -118,8 +128,13 @@ class Trainer {
   // Gives a restored batch its rows again, so that fit() sweeps it.
   void attach(std::size_t batch, const Data& rows);
   // Epochs over all batches whose rows are here, until a criterion is met. The noise is learnt only if
-  // that is all of them.
-  FitResult fit();
+  // that is all of them. `after_epoch` hears after every epoch that was not interrupted whether it was the last.
+  FitResult fit(const std::function<void(bool last)>& after_epoch = {});
+  // For after_epoch.
+  FitState<T> state() const;
+  // The next fit() goes on from there, and ends with the same bits as one that was never stopped. To be
+  // called on a new trainer after the same append(), with the same prior and options.
+  void resume(FitState<T> state);
   // Learns rows that are not kept, for data that do not fit into memory: one sweep, example by example. Returns
   // what was predicted of each before its own update. Mode none only; nothing may have been appended. If the noise
   // is learnt, then on the way (src/network/noise.h), and stop_learning() takes the last rows into account.

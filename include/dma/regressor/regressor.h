@@ -29,6 +29,17 @@ struct FitProgress {
 // Called after batches, one call at a time, from any thread; false stops the fit there, cleanly.
 using OnProgress = std::function<bool(const FitProgress&)>;
 
+// Where a fit keeps what it has reached, for a process that may be killed. If the file is there, the fit goes on
+// from it and ends with the same bits as one that was never stopped; a file of another fit, of other rows or
+// options, is a ModelError. At the end the file is still there.
+struct Checkpoint {
+  std::filesystem::path path = {};  // empty: nothing is kept
+  double seconds = 10;              // from one writing to the next; 0: after every epoch
+  // Hears in one line that the fit goes on from the file, or that it can no longer be written; without it, the
+  // latter ends the fit with a ModelError. One call at a time, from any thread.
+  std::function<void(const std::string&)> say = {};
+};
+
 // How far predictions lie from other predictions of the same rows.
 struct Distance {
   std::size_t rows = 0;
@@ -67,10 +78,10 @@ class Regressor {
   explicit Regressor(Model model) : model_(std::move(model)) {}
 
   static Regressor fit(Table table, const RegressorOptions& options,
-                       const OnProgress& progress = {});
+                       const OnProgress& progress = {}, const Checkpoint& checkpoint = {});
   // With an encoder from encoder_for(), for those who want to see it first.
   static Regressor fit(Table table, Encoder encoder, const RegressorOptions& options,
-                       const OnProgress& progress = {});
+                       const OnProgress& progress = {}, const Checkpoint& checkpoint = {});
   static Encoder encoder_for(const Table& table, const RegressorOptions& options);
 
   // Rows x targets, in the targets' own units. The same numbers whatever the number of threads; 0: all cores.

@@ -1,0 +1,159 @@
+#include "regressor/checkpoint.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include <dma/data/atomic_file.h>
+#include <dma/regressor/model_file.h>
+
+#include "data/row_hash.h"
+#include "regressor/model_json.h"
+#include "regressor/safetensors.h"
+
+namespace dma::detail {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* format = "dma-checkpoint";
+// Another method ends with other bits: to be raised whenever a fit changes.
+constexpr const char* version = "1";
+
+std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
+
+// Which rows, in which order.
+std::string fingerprint(const OrderedRows& rows) {
+  std::uint64_t hash = combine(hash_start, rows.rows);
+  for (const auto* numbers : {&rows.inputs, &rows.targets}) {
+    for (const double value : *numbers) hash = combine(hash, std::bit_cast<std::uint64_t>(value));
+  }
+  return std::to_string(rows.rows) + " " + std::to_string(hash);
+}
+
+// The first option in which two fits differ.
+std::string difference(const std::string& of_file, const std::string& of_fit) {
+  const Json before = Json::parse(of_file, nullptr, false);
+  const Json now = Json::parse(of_fit);
+  for (const auto& [name, value] : now.items()) {
+    if (!before.is_object() || !before.contains(name)) break;
+    if (before[name] != value) return name + " " + before[name].dump() + ", now " + value.dump();
+  }
+  return "which cannot be read";
+}
+
+Numbers read_numbers(const SafetensorsFile& file, const std::string& name) {
+  switch (file.type(name)) {
+    case NumberType::f32:
+      return file.read<float>(name, file.shape(name));
+    case NumberType::f64:
+      return file.read<double>(name, file.shape(name));
+    case NumberType::u64:
+      break;
+  }
+  return file.read<std::uint64_t>(name, file.shape(name));
+}
+
+Tensor tensor(std::string name, const Numbers& numbers) {
+  const auto lay_out = [&]<class T>(const std::vector<T>& all) -> Tensor {
+    return {std::move(name), {number_type<T>(), {all.size()}}, {std::as_bytes(std::span(all))}};
+  };
+  return std::visit(lay_out, numbers);
+}
+
+}  // namespace
+
+CheckpointFile::CheckpointFile(const Checkpoint& where, const RegressorOptions& options,
+                               const OrderedRows& rows, std::size_t members)
+    : where_(where),
+      options_(options_json(options)),
+      rows_(fingerprint(rows)),
+      members_(members),
+      written_(std::chrono::steady_clock::now()) {
+  if (std::filesystem::exists(where_.path)) load();
+  try {
+    write();
+  } catch (const FileError& error) {
+    throw ModelError(error.what());
+  }
+}
+
+void CheckpointFile::fail(const std::string& reason) const {
+  throw ModelError(where_.path.string() + ": " + reason +
+                   "; remove it to start anew, or name another file");
+}
+
+void CheckpointFile::check_fit(const std::string& options, const std::string& rows) const {
+  if (options != options_) {
+    fail("is the checkpoint of a fit with other options (" + difference(options, options_) + ")");
+  }
+  if (rows != rows_) fail("is the checkpoint of a fit to other rows");
+}
+
+void CheckpointFile::load() {
+  const SafetensorsFile file(where_.path);
+  if (file.metadata("format") != format) fail("is a safetensors file, but not a checkpoint of dma");
+  if (file.metadata("version") != version) fail("was written by another version of dma");
+  check_fit(file.metadata("options"), file.metadata("rows"));
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const std::string prefix = member_name(m);
+    for (const std::string& name : file.names(prefix)) {
+      members_[m].emplace(name.substr(prefix.size()), read_numbers(file, name));
+    }
+  }
+  const auto known = std::count_if(members_.begin(), members_.end(),
+                                   [](const NamedNumbers& state) { return !state.empty(); });
+  if (known > 0 && where_.say) {
+    where_.say(where_.path.string() + ": goes on from there; it holds " + std::to_string(known) +
+               " of " + std::to_string(members_.size()) + " members");
+  }
+}
+
+template <class T>
+const std::vector<T>& CheckpointFile::read(std::size_t member, const std::string& name) const {
+  const auto found = members_[member].find(name);
+  if (found == members_[member].end()) fail("lacks " + name);
+  const auto* numbers = std::get_if<std::vector<T>>(&found->second);
+  if (numbers == nullptr) fail("holds another type of number as " + name);
+  return *numbers;
+}
+
+bool CheckpointFile::is_due() const {
+  const std::lock_guard lock(mutex_);
+  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - written_;
+  return since.count() >= where_.seconds;
+}
+
+// A disk that is full now may not be later: tried again when it is due again.
+void CheckpointFile::keep(std::size_t member, NamedNumbers state) {
+  const std::lock_guard lock(mutex_);
+  members_[member] = std::move(state);
+  try {
+    write();
+  } catch (const FileError& error) {
+    if (!where_.say) throw ModelError(error.what());
+    if (!failed_) where_.say(std::string(error.what()) + "; the fit goes on without checkpoint");
+    failed_ = true;
+  }
+  written_ = std::chrono::steady_clock::now();
+}
+
+void CheckpointFile::write() const {
+  std::vector<Tensor> tensors;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    for (const auto& [name, numbers] : members_[m]) {
+      tensors.push_back(tensor(member_name(m) + name, numbers));
+    }
+  }
+  const Metadata metadata{
+      {"format", format}, {"version", version}, {"options", options_}, {"rows", rows_}};
+  write_safetensors(where_.path, metadata, tensors);
+}
+
+template const std::vector<double>& CheckpointFile::read(std::size_t, const std::string&) const;
+template const std::vector<float>& CheckpointFile::read(std::size_t, const std::string&) const;
+template const std::vector<std::uint64_t>& CheckpointFile::read(std::size_t,
+                                                                const std::string&) const;
+
+}  // namespace dma::detail

@@ -1,0 +1,56 @@
+// regressor/checkpoint.h: what a fit has reached, on disk, so that it can go on after the process was killed.
+//
+// One file in the safetensors layout, replaced as a whole. Its metadata says which fit it is of, its arrays are
+// the members' states, each as it was after an epoch: "member.M.NAME". Members know nothing of each other, so
+// that their states need not be of the same moment.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <dma/regressor/regressor.h>
+
+#include "regressor/members.h"
+
+namespace dma::detail {
+
+using Numbers = std::variant<std::vector<double>, std::vector<float>, std::vector<std::uint64_t>>;
+using NamedNumbers = std::map<std::string, Numbers>;
+
+class CheckpointFile {
+ public:
+  // Reads the file if there is one, and writes it, so that a place that cannot be written shows at once. Throws
+  // ModelError, also if it is that of another fit; the options are those that the fit uses.
+  CheckpointFile(const Checkpoint& where, const RegressorOptions& options, const OrderedRows& rows,
+                 std::size_t members);
+
+  // Of the file as it was read.
+  bool knows(std::size_t member) const { return !members_[member].empty(); }
+  template <class T>
+  const std::vector<T>& read(std::size_t member, const std::string& name) const;
+  [[noreturn]] void fail(const std::string& reason) const;
+
+  // Whether it is time to keep() a state; from any thread.
+  bool is_due() const;
+  // From any thread.
+  void keep(std::size_t member, NamedNumbers state);
+
+ private:
+  void load();
+  void check_fit(const std::string& options, const std::string& rows) const;
+  void write() const;
+
+  const Checkpoint& where_;
+  std::string options_, rows_;  // of the fit
+  std::vector<NamedNumbers> members_;
+  mutable std::mutex mutex_;
+  std::chrono::steady_clock::time_point written_;
+  bool failed_ = false;
+};
+
+}  // namespace dma::detail
