@@ -1,5 +1,5 @@
-# How dma's own targets are compiled: warnings, sanitizers, clang-tidy. Only dma_warnings is linked
-# by name; the others hold for the whole build, because every object has to agree on them.
+# How dma's own targets are compiled: warnings, sanitizers, hardening, clang-tidy. Only dma_warnings is
+# linked by name; the others hold for the whole build, because every object has to agree on them.
 
 add_library(dma_warnings INTERFACE)
 target_compile_options(dma_warnings INTERFACE
@@ -13,6 +13,10 @@ if(DMA_SANITIZE)
                          -fno-omit-frame-pointer)
   add_compile_options(${DMA_SANITIZE_FLAGS})
   add_link_options(${DMA_SANITIZE_FLAGS})
+endif()
+
+if(DMA_HARDEN)
+  include(DmaHarden)
 endif()
 
 if(DMA_CLANG_TIDY)
