@@ -2,7 +2,15 @@
 
 #include <dma/dma.h>
 
+// Templates of the headers, functions of the compiled library, and an error that crosses from it.
 int main() {
-  const auto belief = dma::Gaussian<double>::from_moments(3, 2);
-  std::cout << "mean " << belief.mean() << '\n';
+  dma::Graph graph;
+  const auto x = graph.variable("x");
+  graph.add(dma::Prior{3, 2}, x);
+  std::cout << "mean " << graph.sweep().marginal(x).mean() << '\n';
+  try {
+    graph.variable("x");
+  } catch (const dma::GraphError&) {
+    std::cout << "caught\n";
+  }
 }

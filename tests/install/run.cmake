@@ -14,6 +14,6 @@ run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${consumer}" -G "${GEN
 run("${CMAKE_COMMAND}" --build "${consumer}")
 
 execute_process(COMMAND "${consumer}/consumer" OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
-if(NOT output STREQUAL "mean 3\n")
-  message(FATAL_ERROR "The consumer printed '${output}' instead of 'mean 3'")
+if(NOT output STREQUAL "mean 3\ncaught\n")
+  message(FATAL_ERROR "The consumer printed '${output}' instead of 'mean 3' and 'caught'")
 endif()
