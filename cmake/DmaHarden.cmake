@@ -13,8 +13,8 @@ include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-# A compiler is given what it knows: each has the one that its processor has, and clang 14 for ARM no
-# -fstack-clash-protection.
+# A compiler is given what it knows, without a warning (clang 14 for ARM ignores -fstack-clash-protection).
+set(CMAKE_REQUIRED_FLAGS -Werror)
 foreach(flag
     -fstack-protector-strong
     -fstack-clash-protection
@@ -26,6 +26,7 @@ foreach(flag
     add_compile_options(${flag})
   endif()
 endforeach()
+unset(CMAKE_REQUIRED_FLAGS)
 
 # The table of foreign functions is filled before main and read-only from then on; nor is the stack code.
 set(read_only "LINKER:-z,relro,-z,now,-z,noexecstack")
