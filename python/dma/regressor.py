@@ -199,6 +199,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         place = "" if checkpoint is None else os.fspath(checkpoint)
         model, raised = _core.fit(rows, options, self._show(), place)
         self._output_dimensions = dimensions
+        self._finds_columns = False
         self.__dict__.pop("change_", None)
         self._adopt(model)
         if raised is not None:
@@ -385,7 +386,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     def load(cls, path: str | os.PathLike[str]) -> DMARegressor:
         """Read a model file, of ``save`` or of ``dma fit``.
 
-        A model of the command line knows the names of the columns it uses: ``feature_names_in_``.
+        A model of the command line knows the names of the columns it uses, in the order of its inputs:
+        ``feature_names_in_``. As on the command line, a frame may have them in any order, and more columns.
         """
         with open(path, "rb"):
             pass  # a file that is not there raises what Python's own functions raise
@@ -414,6 +416,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         if names != _columns.numbered("x", len(names)):
             result.feature_names_in_ = np.asarray(names, dtype=object)
         result._output_dimensions = 1 if len(options.target) == 1 else 2
+        result._finds_columns = not options.features
         result._adopt(model)
         return result
 
@@ -524,6 +527,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if y is not None:
             check_consistent_length(X, y)
+        if not reset and self._finds_columns and set(self._names()) <= set(X.columns):
+            X = X[self._names()]
         _compat.check_frame(self, X, reset=reset)
         return self._names(), _columns.columns_of_frame(X), _columns.categories_of_frame(X)
 

@@ -124,14 +124,47 @@ void validate(const Table& table, const EncoderOptions& options) {
                 "is categorical: the target must be a number");
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Takes the digits at the front off the text; leading zeros are not returned.
+std::string_view take_digits(std::string_view& text) {
+  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
+  std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  text.remove_prefix(digits.size());
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits;
+}
+
+// Digits compare as the number they are: c2 before c10.
+bool natural_order(std::string_view one, std::string_view two) {
+  std::string_view a = one;
+  std::string_view b = two;
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      const std::string_view x = take_digits(a);
+      const std::string_view y = take_digits(b);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+      continue;
+    }
+    if (a.front() != b.front()) return a.substr(0, 1) < b.substr(0, 1);
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.empty() && b.empty() ? one < two : a.empty();
+}
+
+// In an order of their names' own: a network's first weights are drawn input by input, and must not depend on where a
+// column stands in a file.
 std::vector<std::string> feature_names(const Table& table, const EncoderOptions& options) {
-  if (!options.features.empty()) return options.features;
-  std::vector<std::string> names;
+  std::vector<std::string> names = options.features;
   for (const Column& column : table.columns) {
+    if (!options.features.empty()) break;
     if (!contains(options.targets, column.name) && !contains(options.drop, column.name)) {
       names.push_back(column.name);
     }
   }
+  std::sort(names.begin(), names.end(), natural_order);
   return names;
 }
 

@@ -326,15 +326,15 @@ Table two_targets() {
 TEST(Targets, RowsWithoutAreLeftOutOfEverything) {
   const Table table = two_targets();
   const Encoder encoder = Encoder::fit(table, {.targets = {"y", "z"}});
-  EXPECT_EQ(encoder.features[0].mean, 2);  // of 1 and 3
-  EXPECT_EQ(encoder.features[1].categories, (Strings{"a", "b"}));
+  EXPECT_EQ(encoder.features[0].categories, (Strings{"a", "b"}));
+  EXPECT_EQ(encoder.features[1].mean, 2);  // of 1 and 3
   EXPECT_EQ(encoder.targets[0].mean, 2);
   EXPECT_EQ(encoder.targets[1].deviation, 10);
   const auto encoded = encoder.encode(table);
   EXPECT_EQ(encoded.rows, 2U);
   EXPECT_EQ(encoded.without_target, 2U);
   EXPECT_EQ(encoded.table_rows, (std::vector<std::size_t>{0, 2}));
-  EXPECT_EQ(encoded.inputs, (Numbers{-1, 1, 0, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(encoded.inputs, (Numbers{1, 0, 0, -1, 0, 1, 0, 1}));
   EXPECT_EQ(encoded.targets, (Numbers{-1, -1, 1, 1}));
   EXPECT_EQ(encoded.hashes.size(), 2U);
   const auto inputs = encoder.encode_inputs(table);
@@ -342,7 +342,7 @@ TEST(Targets, RowsWithoutAreLeftOutOfEverything) {
   EXPECT_EQ(inputs.inputs.size(), 16U);
   EXPECT_TRUE(inputs.targets.empty());
   EXPECT_TRUE(inputs.hashes.empty());
-  EXPECT_EQ(inputs.inputs[4], 98);
+  EXPECT_EQ(inputs.inputs[7], 98);
 }
 
 TEST(Targets, AnOddCellInALeftOutRowDoesNoHarm) {
@@ -411,27 +411,69 @@ TEST(Options, NameColumns) {
             "file.csv: no feature is left: 'x' (constant: 2)");
 }
 
-TEST(Options, FeaturesRestrictAndOrder) {
+Strings names_of(const Encoder& encoder) {
+  Strings names;
+  for (const auto& feature : encoder.features) names.push_back(feature.name);
+  return names;
+}
+
+TEST(Options, FeaturesRestrict) {
   const Table table = two_targets();
   const auto names = [&](const EncoderOptions& options) {
-    Strings result;
-    for (const auto& feature : Encoder::fit(table, options).features)
-      result.push_back(feature.name);
-    return result;
+    return names_of(Encoder::fit(table, options));
   };
-  EXPECT_EQ(names({.targets = {"y"}}), (Strings{"x", "z", "t"}));
-  EXPECT_EQ(names({.targets = {"y"}, .features = {"t", "x"}}), (Strings{"t", "x"}));
-  EXPECT_EQ(names({.targets = {"y"}, .drop = {"z"}}), (Strings{"x", "t"}));
+  EXPECT_EQ(names({.targets = {"y"}}), (Strings{"t", "x", "z"}));
+  EXPECT_EQ(names({.targets = {"y"}, .features = {"x", "t"}}), (Strings{"t", "x"}));
+  EXPECT_EQ(names({.targets = {"y"}, .drop = {"z"}}), (Strings{"t", "x"}));
+}
+
+// The order is that of the names alone, and of columns that were only numbered it is that of the numbers.
+TEST(Order, IsTheNaturalOneOfTheNames) {
+  const Strings ordered{"0",
+                        "01",
+                        "1",
+                        "2",
+                        "10",
+                        "A1",
+                        "B",
+                        "a",
+                        "a0",
+                        "a01",
+                        "a1",
+                        "a1b1",
+                        "a1b10",
+                        "a02",
+                        "a10",
+                        "a10000",
+                        "ab",
+                        "c 2",
+                        "c2",
+                        "c9",
+                        "c10",
+                        "c100",
+                        "c99999999999999999998",
+                        "c99999999999999999999",
+                        "x-1",
+                        "x1",
+                        "\xc3\xa4"};
+  std::mt19937_64 engine(1);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    Table table = with_target(numbers("x", {1, 2}));
+    table.columns.erase(table.columns.begin());
+    for (const std::string& name : ordered) table.columns.push_back(numbers(name, {1, 2}));
+    std::shuffle(table.columns.begin(), table.columns.end(), engine);
+    ASSERT_EQ(names_of(Encoder::fit(table, {.targets = {"y"}})), ordered);
+  }
 }
 
 TEST(Options, WantedColumns) {
   const Encoder encoder = Encoder::fit(two_targets(), {.targets = {"y"}});
   const auto wanted = encoder.wanted(true);
   ASSERT_EQ(wanted.size(), 4U);
-  EXPECT_EQ(wanted[0].name, "x");
-  EXPECT_EQ(wanted[0].type, CellType::number);
-  EXPECT_EQ(wanted[2].name, "t");
-  EXPECT_EQ(wanted[2].type, CellType::text);
+  EXPECT_EQ(wanted[0].name, "t");
+  EXPECT_EQ(wanted[0].type, CellType::text);
+  EXPECT_EQ(wanted[2].name, "z");
+  EXPECT_EQ(wanted[2].type, CellType::number);
   EXPECT_EQ(wanted[3].name, "y");
   EXPECT_EQ(wanted[3].type, CellType::number);
   EXPECT_EQ(encoder.wanted(false).size(), 3U);
@@ -481,6 +523,9 @@ RC_GTEST_PROP(Property, ColumnOrderAndOtherColumnsDoNotMatter, (std::uint64_t se
   RC_ASSERT(one.targets == two.targets);
   RC_ASSERT(one.hashes == two.hashes);
   RC_ASSERT(one.without_target == two.without_target);
+  const Encoder other = Encoder::fit(shuffled, both);
+  RC_ASSERT(other.encode(table).inputs == one.inputs);
+  RC_ASSERT(other.encode(table).hashes == one.hashes);
 }
 
 RC_GTEST_PROP(Property, TrainingDataHasMeanZeroAndDeviationOne, (std::uint64_t seed)) {
@@ -535,13 +580,17 @@ RC_GTEST_PROP(Property, UnitsDoNotMatter, (std::uint64_t seed)) {
   for (Column& column : scaled.columns) {
     for (double& x : column.numbers) x *= unit;
   }
-  const auto one = Encoder::fit(table, both).encode(table);
-  const auto two = Encoder::fit(scaled, both).encode(scaled);
+  EncoderOptions of_numbers = both;
+  of_numbers.features = {"holes", "plain"};
+  const auto one = Encoder::fit(table, of_numbers).encode(table);
+  const auto two = Encoder::fit(scaled, of_numbers).encode(scaled);
   const double sign = unit < 0 ? -1 : 1;
   for (std::size_t row = 0; row < one.rows; ++row) {
-    const std::size_t width = one.inputs.size() / one.rows;
-    RC_ASSERT(two.inputs[row * width] == sign * one.inputs[row * width]);
-    RC_ASSERT(two.inputs[row * width + 1] == sign * one.inputs[row * width + 1]);
+    const std::size_t width = one.inputs.size() / one.rows;  // "holes is empty" stands between
+    const std::size_t holes = row * width;
+    const std::size_t plain = holes + width - 1;
+    RC_ASSERT(two.inputs[holes] == sign * one.inputs[holes]);
+    RC_ASSERT(two.inputs[plain] == sign * one.inputs[plain]);
     RC_ASSERT(two.targets[row] == sign * one.targets[row]);
   }
 }

@@ -62,17 +62,37 @@ def test_same_bits(files, options):
     assert said["epochs"] == model.n_iter_
     assert said["certificate"] == model.certificate_
     loaded = DMARegressor.load(path)
-    assert list(loaded.feature_names_in_) == list(X.columns)
-    assert_array_equal(loaded.predict(X, return_std=True), model.predict(X, return_std=True))
+    # A model of the command line finds its columns by their names; it knows them in the order of its inputs.
+    assert list(loaded.feature_names_in_) == sorted(X.columns)
+    assert_array_equal(loaded.predict(frame, return_std=True), model.predict(X, return_std=True))
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(X.drop(columns="town"))
+    assert_array_equal(loaded.predict(X), model.predict(X))
     for one, other in zip(loaded.coefs_mean_ + loaded.coefs_std_, model.coefs_mean_ + model.coefs_std_):
         assert_array_equal(one, other)
     assert loaded.batch_rows_ == model.batch_rows_
 
 
-def test_a_model_of_python_serves_the_command(files, tmp_path):
+def test_the_order_of_columns_does_not_matter(files):
     frame, csv, path = files
     X, y = frame.drop(columns="price"), frame["price"]
-    model = DMARegressor(random_state=3, max_epochs=10).fit(X, y)
+    moved = X[X.columns[::-1]]
+    model = DMARegressor(random_state=3, max_epochs=5).fit(X, y)
+    other = DMARegressor(random_state=3, max_epochs=5).fit(moved, y)
+    assert list(other.feature_names_in_) == list(moved.columns)
+    assert other.input_names_ == model.input_names_
+    assert_array_equal(other.predict(moved, return_std=True), model.predict(X, return_std=True))
+    frame[frame.columns[::-1]].to_csv(csv, index=False)
+    dma("fit", csv, "--target", "price", "--seed", 3, "--epochs", 5, "--model", path)
+    loaded = DMARegressor.load(path)
+    assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("belief", ["joint", "independent"])
+def test_a_model_of_python_serves_the_command(files, tmp_path, belief):
+    frame, csv, path = files
+    X, y = frame.drop(columns="price"), frame["price"]
+    model = DMARegressor(random_state=3, max_epochs=10, belief=belief, batch_size=1).fit(X, y)
     model.save(path)
     dma("predict", path, csv, "-o", tmp_path / "predicted.csv", "--level", 0.9)
     written = pd.read_csv(tmp_path / "predicted.csv", float_precision="round_trip")

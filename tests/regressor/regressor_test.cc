@@ -158,9 +158,9 @@ TEST(Regressor, SelectionSwitchesColumnsOff) {
   table.columns.insert(table.columns.begin(), idle);
   const auto precisions = [&](bool selection) {
     const auto model = Regressor::fit(table, {.target = "y", .selection = selection});
-    std::vector<double> ratios;  // of the idle column to the next
+    std::vector<double> ratios;  // of the idle column, the last, to the first
     for (const JointMember& member : std::get<JointMembers>(model.model().members).members) {
-      ratios.push_back(member.function.prior_precision[0] / member.function.prior_precision[1]);
+      ratios.push_back(member.function.prior_precision[2] / member.function.prior_precision[0]);
     }
     return ratios;
   };

@@ -82,6 +82,8 @@ struct EncodedRows {
 };
 
 struct Encoder {
+  // In the natural order of their names (c2 before c10), whatever the order in the table or in the options: a model
+  // must not depend on where a column stands. A model that was read keeps the order it was made with.
   std::vector<FeatureColumn> features;
   std::vector<TargetColumn> targets;
   std::vector<DroppedColumn> dropped;
