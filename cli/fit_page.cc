@@ -249,7 +249,6 @@ void add_training(const Model& model, Entries& facts) {
     facts.add("training NLL", fmt::format("{:.4f}", report.train_nll));
   }
   facts.add("cavity NLL", fmt::format("{:.4f}", report.cavity_nll()));
-  facts.add("seconds", fmt::format("{:.2f}", report.seconds));
 }
 
 void add_gaps(const Model& model, Entries& facts) {

@@ -127,8 +127,8 @@ void print_model(const Model& model, const std::filesystem::path& path) {
                           list_text(report.layers, "-"), report.weights, model.options.ensemble,
                           model.options.slope, name_of(model.options.rule),
                           model.options.belief == Belief::joint ? "joint" : "independent"));
-  print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}, {:.2f} s", report.rows,
-                                      report.epochs, name_of(report.stopped), report.seconds));
+  print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}", report.rows, report.epochs,
+                                      name_of(report.stopped)));
   for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
     print_entry("noise std", fmt::format("{:.4g}", report.noise_std[k]));
   }

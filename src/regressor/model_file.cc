@@ -337,6 +337,9 @@ void complete(Json& report, const std::string& version) {
   if (report.at("train_nll").is_null()) {
     report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
   }
+  if (version >= "6") {
+    report["seconds"] = report["sweep_seconds"] = std::numeric_limits<double>::quiet_NaN();
+  }
   if (version < "5") {
     report["stream"] = false;
     report["sweep_seconds"] = 0;
@@ -429,6 +432,13 @@ const Architecture& architecture_of(const Model& model) {
 
 namespace {
 
+Json report_json(const FitReport& report) {
+  Json json = report;
+  json.erase("seconds");
+  json.erase("sweep_seconds");
+  return json;
+}
+
 // A model as the layout's metadata and arrays, handed to `take`; the arrays are the model's own.
 template <class Take>
 auto lay_out(const Model& model, const Take& take) {
@@ -440,7 +450,7 @@ auto lay_out(const Model& model, const Take& take) {
   Json json{{"options", to_json(model.options)},
             {"encoder", model.encoder},
             {"architecture", to_json(architecture_of(model))},
-            {"report", model.report}};
+            {"report", report_json(model.report)}};
   if (joint != nullptr) {
     json["members"] = joint_json(*joint);
     json["noise_shapes"] = joint->shapes;

@@ -40,9 +40,7 @@ std::string wave_csv(std::size_t rows, std::uint64_t seed) {
 }
 
 std::string bytes_of(const Regressor& model) {
-  Model copy = model.model();
-  copy.report.seconds = copy.report.sweep_seconds = 0;
-  const auto bytes = model_bytes(copy);
+  const auto bytes = model.to_bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

@@ -81,9 +81,11 @@ struct FitReport {
   std::vector<std::vector<double>> training = {};
   // Learnt or forgotten since, while the other rows were not at hand: scores are of the rows before.
   std::size_t rows_changed = 0;
+  // NaN: not known. A model file does not say how long a fit took: it holds the same bytes whenever the same rows are
+  // learnt.
   double seconds = 0;
   bool stream = false;       // learnt from a file in one pass (regressor/stream.h)
-  double sweep_seconds = 0;  // of a stream: spent learning, not waiting for rows
+  double sweep_seconds = 0;  // of a stream: spent learning, not waiting for rows; or NaN
   std::size_t ledger_bytes = 0;
   Certificate certificate = {};  // of the first member; what is bounded: of all
 

@@ -33,10 +33,10 @@ struct ModelError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Format 4, which lacks FitReport::stream, sweep_seconds and a training NLL that is not known (null), format 3, which
-// also lacks JointPosterior::centre, and format 2, which also lacks FitReport::training, rows_changed and
-// Metrics::coverage_curve, are read too.
-inline constexpr int model_format_version = 5;
+// Read too: format 5, which also holds how long the fit took; format 4, which lacks FitReport::stream and a training
+// NLL that is not known (null); format 3, which also lacks JointPosterior::centre; and format 2, which also lacks
+// FitReport::training, rows_changed and Metrics::coverage_curve.
+inline constexpr int model_format_version = 6;
 inline constexpr int oldest_model_format_version = 2;
 
 // Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.
