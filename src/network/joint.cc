@@ -517,16 +517,42 @@ std::vector<double> marginal_variances(const JointPosterior& posterior) {
   return {variances.begin(), variances.end()};
 }
 
-void forget(JointPosterior& posterior, const JointLedger& ledger,
-            std::span<const std::size_t> rows) {
+namespace detail {
+namespace {
+
+// The prior and the messages of all rows but these, which ascend.
+Matrix precision_without(const JointPosterior& posterior, const JointLedger& ledger,
+                         std::span<const std::size_t> rows) {
+  const Eigen::Index weights = index(posterior.mean.size());
+  const Eigen::Map<const RowMatrix> gradients(ledger.gradients.data(), index(ledger.shifts.size()),
+                                              weights);
+  Matrix precision = Matrix::Zero(weights, weights);
+  precision.diagonal() = Eigen::Map<const Vector>(posterior.prior_precision.data(), weights);
+  std::size_t first = 0;
+  const auto add_until = [&](std::size_t end) {
+    const auto block = gradients.middleRows(index(first), index(end - first));
+    precision.selfadjointView<Eigen::Lower>().rankUpdate(block.transpose());
+    first = end + 1;
+  };
+  for (const std::size_t row : rows) add_until(row);
+  add_until(ledger.shifts.size());
+  return precision;
+}
+
+}  // namespace
+}  // namespace detail
+
+void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<const std::size_t> rows,
+            bool all_in_ledger) {
   detail::Matrix precision = detail::precision_of(posterior);
   detail::Vector shift = precision * detail::mean_of(posterior);
   for (const std::size_t row : rows) {
     const Eigen::Map<const detail::Vector> gradient(
         ledger.gradients.data() + row * posterior.mean.size(), shift.size());
-    precision.noalias() -= gradient * gradient.transpose();
+    if (!all_in_ledger) precision.noalias() -= gradient * gradient.transpose();
     shift -= ledger.shifts[row] * gradient;
   }
+  if (all_in_ledger) precision = detail::precision_without(posterior, ledger, rows);
   detail::pack(precision, posterior);
   const detail::Vector mean = precision.llt().solve(shift);
   if (posterior.centre.empty()) posterior.centre = posterior.mean;

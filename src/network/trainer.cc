@@ -214,20 +214,12 @@ class Trainer<T>::State {
     resumed_ = true;
   }
 
-  void forget(std::size_t batch) {
+  void forget(std::span<const std::size_t> batches) {
     require(ledger_.mode == LedgerMode::full,
             "only the ledger mode full can forget: the others do not keep what a batch said");
-    require_batch(batch);
-    const auto& message = ledger_.messages[batch];
-    for (std::size_t k = 0; k < message.tau.size(); ++k) {
-      posterior_.tau[k] -= message.tau[k];
-      posterior_.rho[k] -= message.rho[k];
-    }
-    const Batch gone = batches_[batch];
-    if (gone.here()) erase_rows(gone);
-    if (gone.visited) --visited_;
-    ledger_.messages.erase(ledger_.messages.begin() + static_cast<std::ptrdiff_t>(batch));
-    batches_.erase(batches_.begin() + static_cast<std::ptrdiff_t>(batch));
+    for (const std::size_t batch : batches) require_batch(batch);
+    for (auto batch = batches.rbegin(); batch != batches.rend(); ++batch) drop(*batch);
+    rebuild();
   }
 
   double ledger_error() const {
@@ -314,6 +306,15 @@ class Trainer<T>::State {
   void require_batch(std::size_t batch) const {
     require(batch < batches_.size(), "there is no batch " + std::to_string(batch) + ", only " +
                                          std::to_string(batches_.size()));
+  }
+
+  // Its message goes, the belief does not know yet.
+  void drop(std::size_t batch) {
+    const Batch gone = batches_[batch];
+    if (gone.here()) erase_rows(gone);
+    if (gone.visited) --visited_;
+    ledger_.messages.erase(ledger_.messages.begin() + static_cast<std::ptrdiff_t>(batch));
+    batches_.erase(batches_.begin() + static_cast<std::ptrdiff_t>(batch));
   }
 
   void take_rows(const Data& data) {
@@ -761,7 +762,11 @@ void Trainer<T>::resume(FitState<T> state) {
 }
 template <std::floating_point T>
 void Trainer<T>::forget(std::size_t batch) {
-  state_->forget(batch);
+  state_->forget({&batch, 1});
+}
+template <std::floating_point T>
+void Trainer<T>::forget(std::span<const std::size_t> batches) {
+  state_->forget(batches);
 }
 template <std::floating_point T>
 Prediction Trainer<T>::learn(const Data& rows) {

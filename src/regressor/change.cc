@@ -84,6 +84,8 @@ class RowFinder {
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> places_;
 };
 
+std::size_t known_rows(const Model& model) { return model.row_hashes.size(); }
+
 // A change of a model, as it is worked out: which rows go, which stay, which come.
 struct Plan {
   Change change;
@@ -99,6 +101,7 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
   plan.change.batch_rows = model.batch_rows;
   plan.change.remove = remove;
   plan.change.learn_noise = data != nullptr;
+  plan.change.all_in_ledger = known_rows(model) == model.report.rows;
   std::optional<EncodedRows> known;
   std::optional<RowFinder> finder;
   if (data != nullptr) {
@@ -131,8 +134,6 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
   append_rows(plan.remaining, plan.change.append);
   return plan;
 }
-
-std::size_t known_rows(const Model& model) { return model.row_hashes.size(); }
 
 void require_old_rows(const Model& model, const ChangeOptions& options) {
   require(options.data != nullptr || !options.compare,

@@ -681,13 +681,13 @@ OrderedRows all_rows(const Change& change) {
   return all;
 }
 
-void forget_rows(JointMember& member, std::span<const std::size_t> rows) {
+// The noise stands, as it does when rows come and as a noise that is one number does: were it to forget too, then nothing
+// would be known of it once all rows of the fit are gone, and its prior allows for any size.
+void forget_rows(JointMember& member, std::span<const std::size_t> rows, bool all_in_ledger) {
   if (rows.empty()) return;
-  forget(member.function, member.ledger, rows);
+  forget(member.function, member.ledger, rows, all_in_ledger);
   erase_rows(member.ledger, rows);
-  if (!member.log_noise) return;
-  forget(*member.log_noise, member.noise_ledger, rows);
-  erase_rows(member.noise_ledger, rows);
+  if (member.log_noise) erase_rows(member.noise_ledger, rows);
 }
 
 }  // namespace
@@ -734,7 +734,7 @@ JointFits change_members(const JointMembers& members, const RegressorOptions& op
       options.ensemble, rows, targets, options, progress,
       [&](std::size_t m, std::size_t k, const auto& go_on, JointMember& member, FitResult& result) {
         member = members.members[m * targets + k];
-        if (!with_data) forget_rows(member, gone);
+        if (!with_data) forget_rows(member, gone, change.all_in_ledger);
         if (rows.rows == 0) return;
         const TargetRows own = rows_of(rows, k);
         MemberTrainer trainer(member, selects(options, m), options, go_on);

@@ -200,7 +200,7 @@ FittedMembers<T> change_members(const Members<T>& members, const RegressorOption
     const Posterior<T>& posterior = members.posteriors[m];
     Trainer<T> trainer(posterior.architecture, members.priors[m], training);
     trainer.restore(posterior, members.ledgers[m], change.batch_rows);
-    for (auto b = change.remove.rbegin(); b != change.remove.rend(); ++b) trainer.forget(*b);
+    if (!change.remove.empty()) trainer.forget(change.remove);
     for (std::size_t b = 0; b < change.attach.size(); ++b) {
       trainer.attach(b, change.attach[b].data());
     }

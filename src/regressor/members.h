@@ -45,6 +45,8 @@ struct Change {
   std::vector<OrderedRows> attach = {};      // rows of the batches that stay, or nothing
   OrderedRows append = {};
   bool learn_noise = true;  // not if there are rows of which nothing is known here
+  // Every row that was learnt: precisions are then put together anew from what stays.
+  bool all_in_ledger = true;
 };
 
 // Leaves the old members alone.

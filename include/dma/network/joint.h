@@ -80,8 +80,10 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
 // Of every weight on its own.
 std::vector<double> marginal_variances(const JointPosterior& posterior);
 
-// Divides these rows' messages out of the posterior. The ledger is left as it is.
-void forget(JointPosterior& posterior, const JointLedger& ledger,
-            std::span<const std::size_t> rows);
+// Divides these rows' messages out of the posterior; the rows ascend. The ledger is left as it is. If it holds every row
+// that the posterior has heard, the precision is put together anew from the rows that stay: a difference would keep the
+// rounding of what went, which may be far more than what stays.
+void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<const std::size_t> rows,
+            bool all_in_ledger = false);
 
 }  // namespace dma

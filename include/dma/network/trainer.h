@@ -143,8 +143,11 @@ class Trainer {
   void stop_learning();
   // Of the belief as it is, over these rows.
   Certificate certify(const Data& rows);
-  // Takes a batch's message out of the belief and drops the batch; later ones move up. Mode full only.
+  // Takes a batch's message out of the belief and drops the batch; later ones move up. What stays is put together anew,
+  // so that nothing of a large message is left by rounding. Mode full only.
   void forget(std::size_t batch);
+  // The same of several, in ascending order.
+  void forget(std::span<const std::size_t> batches);
 
   const Posterior<T>& posterior() const;
   const Ledger<T>& ledger() const;
