@@ -22,6 +22,11 @@ namespace {
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();    // an empty cell
 constexpr double unreadable = std::numeric_limits<double>::infinity();  // a cell that is an error
 constexpr double largest = std::numeric_limits<double>::max();
+// In deviations. Training rows lie within the root of their number; of what lies further out than this not even the
+// square is a number in single precision, let alone what a network makes of it.
+constexpr double farthest = 1e15;
+// Of a target's deviation: noise and intervals are small parts of it, and must be numbers too.
+constexpr double least_deviation = 1e-300;
 
 // ---------------------------------------------------------------------------------------- messages
 
@@ -578,16 +583,16 @@ std::span<const double> numbers_in(const Cells& cells, std::span<const std::size
 [[noreturn]] void report(const Block& block, const Cells& cells, const std::string& expected) {
   const auto too_large = [](double x) { return std::abs(x) > largest; };
   std::size_t k = 0;
-  while (!too_large(number_at(cells, block.rows[k])) && !too_large(block.out[k * block.stride]))
-    ++k;
+  const auto too_far = [](double x) { return std::abs(x) > farthest; };
+  while (!too_large(number_at(cells, block.rows[k])) && !too_far(block.out[k * block.stride])) ++k;
   const bool is_number = !too_large(number_at(cells, block.rows[k]));
   throw error_at(*block.table, *cells.column, block.rows[k],
-                 is_number ? "is too far from the numbers of training to be represented"
+                 is_number ? "is too far from the numbers of training, more than 1e15 deviations"
                  : cells.codes != nullptr ? expected
                                           : "is not finite");
 }
 
-// (x - shift) / unit, and `fill` where x is empty. False if a number is not finite.
+// (x - shift) / unit, and `fill` where x is empty. False if a number is not finite or too far out.
 bool standardise(std::span<const double> numbers, double shift, double unit, double fill,
                  double* out, std::size_t stride) {
   bool finite = true;
@@ -595,7 +600,7 @@ bool standardise(std::span<const double> numbers, double shift, double unit, dou
     const double x = numbers[k];
     const double value = (x - shift) / unit;
     out[k * stride] = x != x ? fill : value;
-    finite &= !(std::abs(value) > largest);
+    finite &= !(std::abs(value) > farthest);
   }
   return finite;
 }
@@ -775,6 +780,11 @@ class EncoderBuilder::State {
     if (scale.deviation == 0) {
       throw DataError(source_ + ", column '" + name + "': the target is " + shown(scale.mean) +
                       " in every row: there is nothing to learn");
+    }
+    if (scale.deviation < least_deviation) {
+      throw DataError(source_ + ", column '" + name + "': the target's deviation is " +
+                      shown(scale.deviation) +
+                      ", too small for parts of it to be numbers; give it in a smaller unit");
     }
     return {name, scale.mean, scale.deviation};
   }

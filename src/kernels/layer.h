@@ -125,7 +125,7 @@ struct LayerKernels {
   bool (*update_then_forward)(const DenseLayer<T>& layer, const LayerInput<T>& input,
                               const UnitMessages<T>& units, const Scratch<T>& scratch,
                               const LayerInput<T>& next, const UnitSums<T>& next_sums);
-  // False if a sum is not finite.
+  // False if a sum is not finite, or its variance negative.
   bool (*activate)(const Units<T>& units);
   void (*hear_direct)(const Units<T>& units, const InputMessages<T>& from_above);
   void (*hear_linear)(const Units<T>& units, const InputMessages<T>& from_above);

@@ -19,12 +19,12 @@ void shrink(T precision, T& mean, T& variance) {
   variance *= factor;
 }
 
-// False if the sum is not finite.
+// False if the sum is not finite, or its variance negative: those of the weights broke down.
 template <std::floating_point T>
 bool activate_unit(const Units<T>& units, std::size_t i) {
   T mean = units.sum.mean[i];
   T variance = units.sum.variance[i];
-  if (!std::isfinite(mean) || !std::isfinite(variance)) return false;
+  if (!std::isfinite(mean) || !std::isfinite(variance) || variance < 0) return false;
   shrink(units.prior_precision, mean, variance);
   units.z_mean[i] = mean;
   units.z_variance[i] = variance;

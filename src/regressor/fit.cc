@@ -195,15 +195,18 @@ void fit_shapes(Prediction& cavity, const OrderedRows& rows, Model& model) {
   apply_shapes(joint->shapes, cavity);
 }
 
-// Root of the mean variance over rows.
+// Root of the mean variance over rows. The unit is a power of two near the target's deviation: no digit changes, and
+// no square overflows or underflows, whatever the size of the targets.
 double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
-                  std::size_t targets) {
+                  const Encoder& encoder) {
+  const int unit = std::ilogb(encoder.targets[target].deviation);
   double sum = 0;
   double count = 0;
-  for (std::size_t n = target; n < predicted.size(); n += targets, ++count) {
-    sum += predicted[n].noise_std * predicted[n].noise_std;
+  for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size(), ++count) {
+    const double noise = std::scalbn(predicted[n].noise_std, -unit);
+    sum += noise * noise;
   }
-  return std::sqrt(sum / count);
+  return std::scalbn(std::sqrt(sum / count), unit);
 }
 
 // In the targets' own units: a density per unit of the target.
@@ -239,7 +242,7 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
   report.noise_at_floor.clear();
   for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
     report.cavity.push_back(score_target(cavity, rows.targets, encoder, k));
-    report.noise_std.push_back(mean_noise(cavity, k, encoder.targets.size()));
+    report.noise_std.push_back(mean_noise(cavity, k, encoder));
     const double floor = std::sqrt(least_noise_variance) * encoder.targets[k].deviation;
     report.noise_at_floor.push_back(report.noise_std.back() < 1.01 * floor);
   }

@@ -48,10 +48,15 @@ std::vector<WeightPrior> draw_priors(const Architecture& architecture,
 
 namespace {
 
-template <class Do>
+template <std::floating_point T, class Do>
 void each_member(std::size_t members, std::size_t threads, const Do& run) {
   tbb::task_arena arena(concurrency(threads));
-  arena.execute([&] { tbb::parallel_for(std::size_t{0}, members, run); });
+  try {
+    arena.execute([&] { tbb::parallel_for(std::size_t{0}, members, run); });
+  } catch (const NumericalBreakdown& breakdown) {
+    refuse_single_precision<T>(breakdown);
+    throw;
+  }
 }
 
 bool saw_all_rows(const FitResult& result) {
@@ -167,7 +172,7 @@ FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOp
   fitted.members.ledgers.resize(options.ensemble);
   fitted.results.resize(options.ensemble);
   SharedProgress shared(progress, options.ensemble, options.epochs);
-  each_member(options.ensemble, options.threads, [&](std::size_t m) {
+  each_member<T>(options.ensemble, options.threads, [&](std::size_t m) {
     TrainingOptions training = training_options(options, batch_size);
     training.noise.variance.assign(noise_variance.begin(), noise_variance.end());
     training.progress = shared.of(m);
@@ -192,7 +197,7 @@ FittedMembers<T> change_members(const Members<T>& members, const RegressorOption
   changed.members.ledgers.resize(count);
   changed.results.resize(count);
   SharedProgress shared(progress, count, options.epochs);
-  each_member(count, options.threads, [&](std::size_t m) {
+  each_member<T>(count, options.threads, [&](std::size_t m) {
     TrainingOptions training = training_options(options, batch_size);
     training.belief_from_epoch = 1;
     training.noise.learn = training.noise.learn && change.learn_noise;

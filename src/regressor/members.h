@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <span>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include <dma/regressor/regressor.h>
@@ -22,6 +24,16 @@ struct FittedMembers {
   Members<T> members;
   std::vector<FitResult> results;
 };
+
+// Rows that are fitted to the last digit leave single precision too few of them: that is the option's fault, not the
+// rows'.
+template <std::floating_point T>
+void refuse_single_precision(const NumericalBreakdown& breakdown) {
+  if (std::is_same_v<T, double>) return;
+  throw NetworkError(
+      std::string("single precision has too few digits for these rows, use double: ") +
+      breakdown.what());
+}
 
 TrainingOptions training_options(const RegressorOptions& options, std::size_t batch_size);
 // One per member.

@@ -269,8 +269,14 @@ class Learner {
     const auto start = Clock::now();
     // Isolated: a thread that waits for the other members must not begin to read.
     tbb::this_task_arena::isolate([&] {
-      tbb::parallel_for(std::size_t{0}, trainers_.size(),
-                        [&](std::size_t m) { cavity[m] = trainers_[m].learn(data); });
+      tbb::parallel_for(std::size_t{0}, trainers_.size(), [&](std::size_t m) {
+        try {
+          cavity[m] = trainers_[m].learn(data);
+        } catch (const NumericalBreakdown& breakdown) {
+          detail::refuse_single_precision<T>(breakdown);
+          throw;
+        }
+      });
     });
     seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
     return cavity;
