@@ -51,7 +51,11 @@ Matrix unpacked(const JointPosterior& posterior) {
 
 void pack(const Matrix& precision, JointPosterior& posterior) {
   const LowerFactor factor(precision);
-  require(factor.info() == Eigen::Success, "a joint precision is not positive definite");
+  require(
+      factor.info() == Eigen::Success,
+      "a joint precision is not positive definite: some rows weigh so much that what the others "
+      "say is lost beside them; look for a number far from those of the fit and leave its row "
+      "out, or learn with independent weights");
   posterior.factor.clear();
   const Matrix lower = factor.matrixL();
   for (Eigen::Index i = 0; i < lower.rows(); ++i) {

@@ -1,0 +1,189 @@
+// invariants.h: what holds of every model, whatever it was learnt from.
+#pragma once
+
+#include <dma/regressor/regressor.h>
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dma::test {
+
+// posterior = prior x ledger. How far it is off: precisions relative to themselves, precision times mean relative to
+// the size of the terms that it is the sum of.
+struct LedgerError {
+  double precision = 0, shift = 0;
+
+  double worst() const { return std::max(precision, shift); }
+  void include(const LedgerError& other) {
+    precision = std::max(precision, other.precision);
+    shift = std::max(shift, other.shift);
+  }
+};
+
+template <class T>
+LedgerError ledger_error(const Members<T>& members) {
+  LedgerError error;
+  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
+    const Posterior<T>& posterior = members.posteriors[m];
+    for (std::size_t k = 0; k < posterior.rho.size(); ++k) {
+      double rho = 1 / members.priors[m].variance[k];
+      double tau = members.priors[m].mean[k] * rho;
+      double size = std::abs(tau);
+      for (const auto& message : members.ledgers[m].messages) {
+        rho += static_cast<double>(message.rho[k]);
+        tau += static_cast<double>(message.tau[k]);
+        size += std::abs(static_cast<double>(message.tau[k]));
+      }
+      error.include({std::abs(static_cast<double>(posterior.rho[k]) / rho - 1),
+                     std::abs(static_cast<double>(posterior.tau[k]) - tau) / (size + rho)});
+    }
+  }
+  return error;
+}
+
+inline Eigen::MatrixXd lower_factor(const JointPosterior& posterior) {
+  const auto size = static_cast<Eigen::Index>(posterior.mean.size());
+  Eigen::MatrixXd lower = Eigen::MatrixXd::Zero(size, size);
+  auto next = posterior.factor.begin();
+  for (Eigen::Index i = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) lower(i, j) = *next++;
+  }
+  return lower;
+}
+
+inline Eigen::VectorXd vector_of(const std::vector<double>& numbers) {
+  return Eigen::Map<const Eigen::VectorXd>(numbers.data(),
+                                           static_cast<Eigen::Index>(numbers.size()));
+}
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+inline Eigen::Map<const RowMajor> gradients_of(const JointMember& member) {
+  return {member.ledger.gradients.data(), static_cast<Eigen::Index>(member.ledger.shifts.size()),
+          static_cast<Eigen::Index>(member.function.mean.size())};
+}
+
+inline Eigen::MatrixXd precision_of(const JointPosterior& posterior) {
+  const Eigen::MatrixXd lower = lower_factor(posterior);
+  return lower * lower.transpose();
+}
+
+// Precision times mean, beyond what prior and ledger say. The mean of a fit is where it stopped, which is not quite
+// where its messages have their maximum: this is the gradient that was left, and rows that come and go leave it alone.
+inline Eigen::VectorXd left_over(const JointMember& member) {
+  return precision_of(member.function) * vector_of(member.function.mean) -
+         gradients_of(member).transpose() * vector_of(member.ledger.shifts);
+}
+
+// Of the function; the noise stands once rows come or go without the others at hand. `fitted` is the member as the fit
+// left it.
+inline LedgerError ledger_error(const JointMember& member, const JointMember& fitted) {
+  const auto gradients = gradients_of(member);
+  Eigen::MatrixXd sum = gradients.transpose() * gradients;
+  sum.diagonal() += vector_of(member.function.prior_precision);
+  const Eigen::MatrixXd precision = precision_of(member.function);
+  const Eigen::VectorXd scale = sum.diagonal().cwiseSqrt().cwiseInverse();
+  const Eigen::VectorXd off = left_over(member) - left_over(fitted);
+  const Eigen::VectorXd size =
+      precision.cwiseAbs() * vector_of(member.function.mean).cwiseAbs() +
+      gradients.cwiseAbs().transpose() * vector_of(member.ledger.shifts).cwiseAbs();
+  LedgerError error;
+  error.precision =
+      (scale.asDiagonal() * (precision - sum) * scale.asDiagonal()).cwiseAbs().maxCoeff();
+  for (Eigen::Index k = 0; k < off.size(); ++k) {
+    if (off[k] != 0) error.shift = std::max(error.shift, std::abs(off[k]) / size[k]);
+  }
+  return error;
+}
+
+inline LedgerError ledger_error(const Model& model, const Model& fitted) {
+  if (const auto* single = std::get_if<Members<float>>(&model.members)) {
+    return ledger_error(*single);
+  }
+  if (const auto* members = std::get_if<Members<double>>(&model.members)) {
+    return ledger_error(*members);
+  }
+  LedgerError error;
+  const auto& joint = std::get<JointMembers>(model.members).members;
+  for (std::size_t m = 0; m < joint.size(); ++m) {
+    error.include(ledger_error(joint[m], std::get<JointMembers>(fitted.members).members[m]));
+  }
+  return error;
+}
+
+// Every precision is at least the prior's, also without any one batch: no message takes information away.
+template <class T>
+void expect_proper(const Members<T>& members) {
+  const T slack = 64 * std::numeric_limits<T>::epsilon();
+  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
+    const Posterior<T>& posterior = members.posteriors[m];
+    for (std::size_t k = 0; k < posterior.rho.size(); ++k) {
+      ASSERT_TRUE(std::isfinite(posterior.tau[k]));
+      ASSERT_TRUE(std::isfinite(posterior.rho[k]));
+      ASSERT_GE(posterior.rho[k], T(1 / members.priors[m].variance[k]) * (1 - slack));
+      for (const auto& message : members.ledgers[m].messages) {
+        ASSERT_TRUE(std::isfinite(message.tau[k]));
+        ASSERT_GE(message.rho[k], -slack * posterior.rho[k]);
+      }
+    }
+    for (const double noise : posterior.noise_variance) ASSERT_GE(noise, 0);
+  }
+}
+
+inline void expect_proper(const JointPosterior& posterior) {
+  for (const auto* numbers : {&posterior.mean, &posterior.factor, &posterior.prior_precision}) {
+    for (const double number : *numbers) ASSERT_TRUE(std::isfinite(number));
+  }
+  const Eigen::MatrixXd lower = lower_factor(posterior);
+  ASSERT_GT(lower.diagonal().minCoeff(), 0);
+  for (Eigen::Index k = 0; k < lower.rows(); ++k) {
+    const double prior = posterior.prior_precision[static_cast<std::size_t>(k)];
+    ASSERT_GT(prior, 0);
+    ASSERT_GE(lower.row(k).squaredNorm(), prior * (1 - 1e-12));
+  }
+}
+
+inline void expect_proper(const JointMembers& joint) {
+  for (const JointMember& member : joint.members) {
+    expect_proper(member.function);
+    if (member.log_noise) expect_proper(*member.log_noise);
+    ASSERT_GT(member.noise_variance, 0);
+  }
+}
+
+// `fitted` is the model as the fit left it.
+inline void expect_sound(const Model& model, const Model& fitted) {
+  std::visit([](const auto& members) { expect_proper(members); }, model.members);
+  if (model.options.ledger != LedgerMode::full) return;
+  const double rounding = model.options.single_precision ? 1e-5 : 1e-9;
+  ASSERT_LT(ledger_error(model, fitted).worst(), rounding);
+}
+
+inline void expect_finite(const std::vector<Predicted>& predicted) {
+  for (const Predicted& p : predicted) {
+    ASSERT_TRUE(std::isfinite(p.mean)) << p.mean;
+    ASSERT_TRUE(std::isfinite(p.stddev()) && p.stddev() > 0) << p.stddev();
+    ASSERT_GE(p.epistemic_std, 0);
+    ASSERT_GE(p.noise_std, 0);
+    ASSERT_TRUE(std::isfinite(p.lower()) && std::isfinite(p.upper()));
+    ASSERT_LT(p.lower(), p.upper());
+  }
+}
+
+inline void expect_finite(const FitReport& report) {
+  ASSERT_TRUE(std::isfinite(report.train_nll) || report.stream) << report.train_nll;
+  for (const Metrics& metrics : report.cavity) {
+    for (const double score : {metrics.nll, metrics.rmse, metrics.mae, metrics.crps}) {
+      ASSERT_TRUE(std::isfinite(score)) << score;
+    }
+  }
+  for (const double noise : report.noise_std) {
+    ASSERT_TRUE(std::isfinite(noise) && noise >= 0) << noise;
+  }
+}
+
+}  // namespace dma::test
