@@ -144,11 +144,11 @@ class Scratch:
         shutil.copytree(self.pristine, self.build, symlinks=True)
 
     def link_command(self, test):
-        return self.run("ninja", "-t", "commands", "-s", target_of(test)).stdout.strip()
+        return self.run("ninja", "-t", "commands", "-s", f"tests/{target_of(test)}").stdout.strip()
 
     def members_of(self, test):
         """The library's objects that the linker takes for this test."""
-        traced = self.link_command(test).replace(f" {LIBRARY} ", f" -Wl,--trace {LIBRARY} ")
+        traced = self.link_command(test).replace(f" {LIBRARY} ", f" -Wl,--trace,--trace {LIBRARY} ")
         done = self.run("sh", "-c", traced)
         found = re.findall(rf"{re.escape(LIBRARY)}\((\S+)\)|\({re.escape(LIBRARY)}\)(\S+)", done.stdout)
         objects = self.run("ninja", "-t", "inputs", LIBRARY).stdout.split()
