@@ -154,7 +154,7 @@ class Scratch:
         objects = self.run("ninja", "-t", "inputs", LIBRARY).stdout.split()
         named = {name for pair in found for name in pair if name}
         members = [path for path in objects if path.endswith(".o") and pathlib.Path(path).name in named]
-        if not members:
+        if done.returncode != 0 or not re.search(r"\.a\)\S|\.a\(\S", done.stdout):
             raise Failure(f"{test}: cannot tell what the linker takes from {LIBRARY}:\n{done.stdout}")
         return members
 
