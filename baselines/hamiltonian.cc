@@ -1,10 +1,9 @@
 #include "baselines/hamiltonian.h"
 
 #include "baselines/point_network.h"
+#include "src/network/parallel.h"
 
 #include <dma/special/random.h>
-
-#include <tbb/parallel_for.h>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
@@ -245,7 +244,7 @@ HamiltonianResult sample_hamiltonian(const std::function<Differentiable()>& make
                            .chain = std::vector<HamiltonianChain>(options.chains)};
   const std::size_t size = result.draws * result.dimension;
   result.positions.resize(options.chains * size);
-  tbb::parallel_for(std::size_t{0}, options.chains, [&](std::size_t c) {
+  detail::parallel_for(options.chains, 0, [&](std::size_t c) {
     Chain chain(make_density(), starts.subspan(c * result.dimension, result.dimension),
                 options.scale, options, 1000 * options.seed + c);
     chain.warm_up();

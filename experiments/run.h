@@ -1,14 +1,14 @@
 // experiments/run.h: how an experiment is run: on how many tasks at most, and who watches.
 #pragma once
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <limits>
 #include <mutex>
 #include <utility>
+
+#include "src/network/parallel.h"
 
 namespace dma::experiments {
 
@@ -32,7 +32,7 @@ class Run {
 
   // job(0), ..., job(count - 1) on all cores; each is one of the steps expected.
   void each(std::size_t count, const std::function<void(std::size_t)>& job) {
-    tbb::parallel_for(std::size_t{0}, count, [&](std::size_t n) {
+    detail::parallel_for(count, 0, [&](std::size_t n) {
       job(n);
       const std::lock_guard lock(mutex_);
       ++done_;

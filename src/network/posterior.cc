@@ -1,16 +1,12 @@
 #include <dma/network/posterior.h>
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <stdexcept>
 #include <string>
 
 #include <dma/factors/leaky_relu.h>
 #include <dma/special/random.h>
 
-#include "network/concurrency.h"
+#include "network/parallel.h"
 #include "network/sweep.h"
 
 namespace dma {
@@ -29,15 +25,15 @@ void check_inputs(const Architecture& architecture, std::span<const double> inpu
 }
 
 template <std::floating_point T>
-void predict_rows(const Posterior<T>& posterior, std::span<const double> inputs,
-                  tbb::blocked_range<std::size_t> rows, Prediction& prediction) {
+void predict_rows(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t begin,
+                  std::size_t end, Prediction& prediction) {
   const Architecture& architecture = posterior.architecture;
   // The forward messages are the same under both rules.
   detail::Sweep<T> sweep(architecture, Rule::linear, kernels::simd<T>());
   sweep.load(posterior.tau, posterior.rho);
   std::vector<T> row(architecture.inputs());
   const std::size_t outputs = architecture.outputs();
-  for (std::size_t n = rows.begin(); n < rows.end(); ++n) {
+  for (std::size_t n = begin; n < end; ++n) {
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = T(inputs[n * row.size() + j]);
     if (const auto broken = sweep.forward(row)) {
       throw std::runtime_error(
@@ -107,12 +103,8 @@ Prediction predict(const Posterior<T>& posterior, std::span<const double> inputs
                    std::size_t threads) {
   check_inputs(posterior.architecture, inputs, rows);
   Prediction prediction = empty_prediction(rows * posterior.architecture.outputs());
-  tbb::task_arena arena(detail::concurrency(threads));
-  arena.execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<std::size_t>(0, rows, grain),
-        [&](const auto& range) { predict_rows(posterior, inputs, range, prediction); },
-        tbb::simple_partitioner());
+  detail::parallel_ranges(rows, grain, threads, [&](std::size_t begin, std::size_t end) {
+    predict_rows(posterior, inputs, begin, end, prediction);
   });
   return prediction;
 }

@@ -1,8 +1,5 @@
 #include <dma/network/trainer.h>
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -11,8 +8,8 @@
 #include <dma/special/normal.h>
 
 #include "network/certificate.h"
-#include "network/concurrency.h"
 #include "network/noise.h"
+#include "network/parallel.h"
 #include "network/require.h"
 #include "network/sweep.h"
 
@@ -812,14 +809,11 @@ Mixture<T> fit_mixture(const Architecture& architecture, std::span<const std::ui
   Mixture<T> mixture;
   mixture.members.resize(seeds.size());
   mixture.results.resize(seeds.size());
-  tbb::task_arena arena(detail::concurrency(threads));
-  arena.execute([&] {
-    tbb::parallel_for(std::size_t{0}, seeds.size(), [&](std::size_t m) {
-      Trainer<T> trainer(architecture, draw_prior(architecture, seeds[m]), options);
-      trainer.append(data);
-      mixture.results[m] = trainer.fit();
-      mixture.members[m] = trainer.posterior();
-    });
+  detail::parallel_for(seeds.size(), threads, [&](std::size_t m) {
+    Trainer<T> trainer(architecture, draw_prior(architecture, seeds[m]), options);
+    trainer.append(data);
+    mixture.results[m] = trainer.fit();
+    mixture.members[m] = trainer.posterior();
   });
   return mixture;
 }

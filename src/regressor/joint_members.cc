@@ -1,15 +1,11 @@
 #include "regressor/joint_members.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <cmath>
 #include <random>
 
-#include "network/concurrency.h"
 #include "network/joint.h"
+#include "network/parallel.h"
 #include "regressor/checkpoint.h"
 #include "regressor/noise_shape.h"
 #include "regressor/shared_progress.h"
@@ -590,27 +586,24 @@ JointFits learn_all(std::size_t draws, const OrderedRows& rows, std::size_t targ
   fits.members.shapes.resize(targets);
   fits.results.resize(draws);
   SharedProgress shared(progress, draws, options.epochs);
-  tbb::task_arena arena(concurrency(options.threads));
-  arena.execute([&] {
-    tbb::parallel_for(std::size_t{0}, draws, [&](std::size_t m) {
-      FitResult& result = fits.results[m];
-      result.stopped = Stopped::tolerance;
-      const std::size_t size = rows.rows * targets;
-      const std::vector<double> room(size);
-      result.cavity_predictions = {room, room, room, room};
-      const auto call = shared.of(m);
-      std::size_t epoch = 0;
-      const auto go_on = [&](std::size_t) {
-        epoch = std::min(epoch + 1, options.epochs);
-        return call({epoch, 1, 1});
-      };
-      for (std::size_t k = 0; k < targets; ++k) {
-        learn(m, k, go_on, fits.members.members[m * targets + k], result);
-      }
-      if (rows.rows == 0) return;
-      result.certificate =
-          certify(fits.members.members[m * targets], rows.rows, result.certificate.bounded);
-    });
+  parallel_for(draws, options.threads, [&](std::size_t m) {
+    FitResult& result = fits.results[m];
+    result.stopped = Stopped::tolerance;
+    const std::size_t size = rows.rows * targets;
+    const std::vector<double> room(size);
+    result.cavity_predictions = {room, room, room, room};
+    const auto call = shared.of(m);
+    std::size_t epoch = 0;
+    const auto go_on = [&](std::size_t) {
+      epoch = std::min(epoch + 1, options.epochs);
+      return call({epoch, 1, 1});
+    };
+    for (std::size_t k = 0; k < targets; ++k) {
+      learn(m, k, go_on, fits.members.members[m * targets + k], result);
+    }
+    if (rows.rows == 0) return;
+    result.certificate =
+        certify(fits.members.members[m * targets], rows.rows, result.certificate.bounded);
   });
   return fits;
 }
@@ -769,24 +762,20 @@ Prediction predict(const JointMembers& members, std::size_t targets, std::span<c
   const std::vector<MemberPredictor> predictors(members.members.begin(), members.members.end());
   const std::vector<double> zeros(rows * targets);
   std::vector<Prediction> parts(draws, {zeros, zeros, zeros, zeros});
-  const auto predict_range = [&](const tbb::blocked_range<std::size_t>& range) {
-    const auto own = inputs.subspan(range.begin() * width, range.size() * width);
+  parallel_ranges(rows, rows_per_task, threads, [&](std::size_t begin, std::size_t end) {
+    const std::size_t count = end - begin;
+    const auto own = inputs.subspan(begin * width, count * width);
     for (std::size_t m = 0; m < predictors.size(); ++m) {
-      const Prediction one = predictors[m].predict(own, range.size());
+      const Prediction one = predictors[m].predict(own, count);
       Prediction& part = parts[m / targets];
-      for (std::size_t n = 0; n < range.size(); ++n) {
-        const std::size_t place = (range.begin() + n) * targets + m % targets;
+      for (std::size_t n = 0; n < count; ++n) {
+        const std::size_t place = (begin + n) * targets + m % targets;
         part.mean[place] = one.mean[n];
         part.epistemic_variance[place] = one.epistemic_variance[n];
         part.noise_variance[place] = one.noise_variance[n];
         part.noise_spread[place] = one.noise_spread[n];
       }
     }
-  };
-  tbb::task_arena arena(concurrency(threads));
-  arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, rows_per_task), predict_range,
-                      tbb::simple_partitioner());
   });
   Prediction mixture = mix(parts);
   apply_shapes(members.shapes, mixture);

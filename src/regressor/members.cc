@@ -1,13 +1,10 @@
 #include "regressor/members.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <cmath>
 #include <random>
 
-#include "network/concurrency.h"
+#include "network/parallel.h"
 #include "regressor/checkpoint.h"
 #include "regressor/shared_progress.h"
 
@@ -50,9 +47,8 @@ namespace {
 
 template <std::floating_point T, class Do>
 void each_member(std::size_t members, std::size_t threads, const Do& run) {
-  tbb::task_arena arena(concurrency(threads));
   try {
-    arena.execute([&] { tbb::parallel_for(std::size_t{0}, members, run); });
+    parallel_for(members, threads, run);
   } catch (const NumericalBreakdown& breakdown) {
     refuse_single_precision<T>(breakdown);
     throw;

@@ -1,9 +1,6 @@
 #include <dma/regressor/stream.h>
 
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
-
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -13,7 +10,7 @@
 
 #include <dma/special/random.h>
 
-#include "network/concurrency.h"
+#include "network/parallel.h"
 #include "network/require.h"
 #include "regressor/fit.h"
 #include "regressor/joint_members.h"
@@ -267,16 +264,13 @@ class Learner {
     const Data data{part(rows.inputs), part(rows.targets), count};
     std::vector<Prediction> cavity(trainers_.size());
     const auto start = Clock::now();
-    // Isolated: a thread that waits for the other members must not begin to read.
-    tbb::this_task_arena::isolate([&] {
-      tbb::parallel_for(std::size_t{0}, trainers_.size(), [&](std::size_t m) {
-        try {
-          cavity[m] = trainers_[m].learn(data);
-        } catch (const NumericalBreakdown& breakdown) {
-          detail::refuse_single_precision<T>(breakdown);
-          throw;
-        }
-      });
+    detail::parallel_for_within(trainers_.size(), [&](std::size_t m) {
+      try {
+        cavity[m] = trainers_[m].learn(data);
+      } catch (const NumericalBreakdown& breakdown) {
+        detail::refuse_single_precision<T>(breakdown);
+        throw;
+      }
     });
     seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
     return cavity;
@@ -293,25 +287,17 @@ class Learner {
 // Reads, learns and scores windows, each in their order, and up to three at once.
 template <std::floating_point T>
 void run(WindowReader& reader, Learner<T>& learner, Scores& scores, std::size_t threads) {
-  using WindowPointer = std::shared_ptr<Window>;
-  constexpr auto in_order = tbb::filter_mode::serial_in_order;
-  const auto read = [&](tbb::flow_control& control) -> WindowPointer {
-    WindowPointer window = learner.stopped() ? nullptr : reader.next();
-    if (window == nullptr) control.stop();
-    return window;
+  std::array<std::unique_ptr<Window>, windows_at_once> windows;
+  const auto read = [&](std::size_t slot) {
+    windows[slot] = learner.stopped() ? nullptr : reader.next();
+    return windows[slot] != nullptr;
   };
-  const auto learn = [&](WindowPointer window) {
-    learner.learn(*window);
-    return window;
+  const auto learn = [&](std::size_t slot) { learner.learn(*windows[slot]); };
+  const auto score = [&](std::size_t slot) {
+    scores.add(*windows[slot]);
+    windows[slot].reset();
   };
-  const auto score = [&](const WindowPointer& window) { scores.add(*window); };
-  tbb::task_arena arena(detail::concurrency(threads));
-  arena.execute([&] {
-    tbb::parallel_pipeline(windows_at_once,
-                           tbb::make_filter<void, WindowPointer>(in_order, read) &
-                               tbb::make_filter<WindowPointer, WindowPointer>(in_order, learn) &
-                               tbb::make_filter<WindowPointer, void>(in_order, score));
-  });
+  detail::pipeline(windows_at_once, threads, read, learn, score);
 }
 
 template <std::floating_point T>
