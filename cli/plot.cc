@@ -99,8 +99,11 @@ Band band_of(const Regressor& model, const Table& data, const std::string& input
   }
   // Other features are held at their means, so rows belong into the picture only if there are none.
   if (encoder.features.size() == 1 && y != nullptr) {
-    band.data_x = x;
-    band.data_y = y->numbers;
+    for (std::size_t n = 0; n < x.size(); ++n) {
+      if (std::isnan(x[n]) || std::isnan(y->numbers[n])) continue;
+      band.data_x.push_back(x[n]);
+      band.data_y.push_back(y->numbers[n]);
+    }
   }
   return band;
 }

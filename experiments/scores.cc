@@ -22,8 +22,6 @@ std::vector<double> finite_of(const std::vector<double>& values, std::size_t cou
   return result;
 }
 
-json number_or_null(bool known, double value) { return known ? json(value) : json(); }
-
 double mean_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
@@ -60,7 +58,7 @@ void append_curve(const std::string& method, const char* region,
     list.push_back({{"method", method},
                     {"region", region},
                     {"level", levels[k]},
-                    {"coverage", number_or_null(count > 0, sum / count)}});
+                    {"coverage", count > 0 ? json(sum / count) : json()}});
   }
 }
 

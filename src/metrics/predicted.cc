@@ -68,7 +68,7 @@ double Predicted::stddev() const { return std::hypot(epistemic_std, noise_std); 
 double Predicted::half_width(double level) const {
   const double z = special::normal_quantile((1 + level) / 2);
   const Parts parts = parts_of(*this);
-  if (parts.count == 1) return z * parts.deviation[0];
+  if (parts.count == 1 || std::isinf(z)) return z * parts.deviation[0];
   const auto* const end = parts.deviation.begin() + parts.count;
   double width = z * *std::min_element(parts.deviation.begin(), end);
   for (int steps = 0; steps < 200; ++steps) {

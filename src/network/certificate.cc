@@ -2,16 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dma::detail {
 namespace {
 
-// The smaller of two signal-to-noise ratios, squared. That of a value known exactly is infinite, but an input that
-// is exactly zero says nothing about its weight: 0 / 0 counts as 0.
+// Signal-to-noise ratio, squared. That of a value known exactly is infinite, but an input that is exactly zero
+// says nothing about its weight: 0 / 0 counts as 0.
+template <std::floating_point T>
+T squared_ratio(T signal, T noise) {
+  const T square = signal * signal;
+  if (noise == 0) return square > 0 ? std::numeric_limits<T>::infinity() : 0;
+  return square / noise;
+}
+
+// The smaller of two squared ratios; 0 if one is not a number.
 template <std::floating_point T>
 T smaller_ratio(T signal_above, T noise_above, T signal, T noise) {
-  const T above = signal_above * signal_above / noise_above;
-  const T own = signal * signal / noise;
+  const T above = squared_ratio(signal_above, noise_above);
+  const T own = squared_ratio(signal, noise);
   return own < above ? own : own >= above ? above : 0;
 }
 

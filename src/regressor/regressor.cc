@@ -94,7 +94,9 @@ void forget_ledger(JointMembers& members) {
 
 }  // namespace
 
-double FitReport::rows_per_second() const { return static_cast<double>(rows) / sweep_seconds; }
+double FitReport::rows_per_second() const {
+  return rows == 0 ? 0 : static_cast<double>(rows) / sweep_seconds;
+}
 
 double FitReport::cavity_nll() const {
   double sum = 0;

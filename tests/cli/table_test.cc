@@ -511,6 +511,9 @@ TEST(Sample, IsATableThatFits) {
   EXPECT_EQ(plot.status, 0) << plot.err;
   EXPECT_NE(plot.out.find("===="), std::string::npos);
   EXPECT_NE(plot.out.find(":::"), std::string::npos);
+  // A row that lacks a cell has no place in the picture.
+  const std::string holes = scratch.file("holes.csv", sample.out + ",0\n0,\n");
+  EXPECT_EQ(run("plot " + model + " " + shell_word(holes)).out, plot.out);
 }
 
 // The shells themselves say whether a script is one.

@@ -87,15 +87,15 @@ RC_GTEST_PROP(BatchFunction, HasTheBitsOfOneCallPerPoint, ()) {
 }
 
 TEST(BatchFunction, NamesTheArgumentsWhereItIsNotFinite) {
-  const auto ratio = batch_function<2>("ratio", [](auto inputs, std::span<double> y) {
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = inputs[i] / inputs[y.size() + i];
+  const auto entropy = batch_function<2>("entropy", [](auto inputs, std::span<double> y) {
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = -inputs[i] * std::log(inputs[y.size() + i]);
   });
   const std::array in{G::uniform(), G::from_moments(1, 1), G::point(0)};
   try {
-    (void)ratio.message<double>(0, in, Rule::direct);
+    (void)entropy.message<double>(0, in, Rule::direct);
     FAIL();
   } catch (const std::domain_error& error) {
-    EXPECT_EQ(std::string(error.what()), "ratio(1.000000, 0.000000) is not finite");
+    EXPECT_EQ(std::string(error.what()), "entropy(1.000000, 0.000000) is not finite");
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <dma/metrics/metrics.h>
@@ -92,6 +93,14 @@ TEST(Predicted, WithoutSpreadIsAGaussian) {
   EXPECT_DOUBLE_EQ(p.half_width(0.95), 5 * special::normal_quantile(0.975));
   EXPECT_DOUBLE_EQ(p.log_density(6), -0.5 - std::log(5) - special::log_sqrt_two_pi);
   EXPECT_DOUBLE_EQ(p.cdf(6), special::normal_cdf(1.0));
+}
+
+TEST(Predicted, OnlyAnEndlessIntervalHoldsEverything) {
+  for (const double spread : {0.0, 1.5}) {
+    const Predicted p{1, 3, 4, spread};
+    EXPECT_EQ(p.half_width(1), std::numeric_limits<double>::infinity());
+    EXPECT_EQ(p.half_width(0), 0);
+  }
 }
 
 TEST(Predicted, SpreadMakesTailsHeavyAndTheMiddleNarrow) {

@@ -68,6 +68,7 @@ struct GreaterThan {
     const T w = t < 0 ? 1 - truncated.variance : mills * (mills + t);
     const T shift = t < 0 ? T(threshold) + s * truncated.mean - x.mean() * truncated.variance
                           : x.mean() * w + s * mills;
+    if (truncated.variance == 0) return Gaussian<T>::point(T(threshold));
     const T rho = x.rho * w / truncated.variance;
     const T tau = x.rho * shift / truncated.variance;
     if (!(rho > 0)) return Gaussian<T>::uniform();  // t so large that w rounds to zero

@@ -79,20 +79,22 @@ struct Product {
 
   template <std::floating_point T>
   static Gaussian<T> to_x_direct(Gaussian<T> z, Gaussian<T> y) {
-    if (z.rho == 0 || y.rho == 0 || y.tau == 0) return Gaussian<T>::uniform();
     const T my = y.mean();
+    if (z.rho == 0 || y.rho == 0 || my == 0) return Gaussian<T>::uniform();
     const T mz = z.mean();
     const T signal_to_noise = my * std::sqrt(y.rho);
     const T square = signal_to_noise * signal_to_noise;
-    const T q = 1 / (1 + 1 / square);
+    const T q = 1 / (1 + reciprocal(square));
+    const T gain = q * q * q * my * my;
+    if (gain == 0) return Gaussian<T>::uniform();  // underflow: silent
     const T d = z.variance() + mz * mz / (1 + square);
-    return message_from_moments(mz / (q * my), d / (q * q * q * my * my));
+    return message_from_moments(mz / (q * my), d / gain);
   }
 
   template <std::floating_point T>
   static Gaussian<T> to_x_linear(Gaussian<T> z, Gaussian<T> x, Gaussian<T> y) {
-    if (z.rho == 0 || y.rho == 0 || y.tau == 0) return Gaussian<T>::uniform();
     const T my = y.mean();
+    if (z.rho == 0 || y.rho == 0 || my == 0) return Gaussian<T>::uniform();
     T d = z.variance();
     if (!y.is_point()) {
       if (x.rho == 0) return Gaussian<T>::uniform();
@@ -197,7 +199,8 @@ struct Product {
   static Support where_weight_lives(Gaussian<double> inner, Gaussian<double> outer,
                                     Gaussian<double> z, const LogWeight& log_weight) {
     const double mean = outer.mean();
-    const double gap = z.mean() - inner.mean() * mean;
+    const double inner_mean = inner.mean();
+    const double gap = z.mean() - inner_mean * mean;
     const double spread = z.variance() + inner.variance() * mean * mean;
     const double pull = gap * gap / spread + std::log(spread / z.variance());
     const double reach = std::sqrt(90 + pull) * outer.stddev();
@@ -209,8 +212,10 @@ struct Product {
       if (log_weight(at) > log_weight(peak)) peak = at;
     };
     for (int k = -half; k <= half; ++k) climb(scan(k));
-    const double ridge = z.mean() / inner.mean();
-    if (std::abs(ridge - mean) < reach) climb(ridge);
+    if (inner_mean != 0) {
+      const double ridge = z.mean() / inner_mean;
+      if (std::abs(ridge - mean) < reach) climb(ridge);
+    }
     const double floor = log_weight(peak) - 45;
     if (!std::isfinite(floor)) {
       throw NoProjection("the product's marginal overflows in double precision");

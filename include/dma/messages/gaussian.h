@@ -24,6 +24,12 @@
 
 namespace dma {
 
+// 1 / x, and infinite at 0: without variance the precision is, and without precision the variance.
+template <std::floating_point T>
+constexpr T reciprocal(T x) {
+  return x == 0 ? std::numeric_limits<T>::infinity() : 1 / x;
+}
+
 template <std::floating_point T>
 struct Gaussian {
   T tau{};
@@ -40,7 +46,7 @@ struct Gaussian {
     if (!(variance >= 0) || !(std::abs(mean) <= std::numeric_limits<T>::max())) {
       refuse_moments(mean, variance);
     }
-    const T rho = 1 / variance;
+    const T rho = reciprocal(variance);
     const T tau = mean * rho;
     if (!(rho <= std::numeric_limits<T>::max() && std::abs(tau) <= std::numeric_limits<T>::max())) {
       return point(mean);
@@ -57,8 +63,8 @@ struct Gaussian {
 
   // The mean of the uniform message is 0 by convention: its variance is infinite.
   constexpr T mean() const { return is_point() ? tau : rho == 0 ? T(0) : tau / rho; }
-  constexpr T variance() const { return 1 / rho; }
-  constexpr T stddev() const { return 1 / std::sqrt(rho); }
+  constexpr T variance() const { return reciprocal(rho); }
+  constexpr T stddev() const { return reciprocal(std::sqrt(rho)); }
 
   // log N(x; mean, variance) of a proper Gaussian.
   T log_density(T x) const {
