@@ -1,5 +1,6 @@
-# dma_test(<part>/<name>_test.cc [LINK <library>...]): one executable and one ctest, called
-# <part>/<name>.
+# dma_test(<part>/<name>_test.cc [THREADS] [LINK <library>...]): one executable and one ctest, called
+# <part>/<name>. THREADS: it runs something on several threads, so that the thread sanitizer may find
+# something. The target dma_tests_with_threads builds all of these, ctest -L threads runs them.
 #
 # A test is the whole executable. gtest_discover_tests would make a ctest of every case, but it runs
 # each executable during the build to list them and starts a process per case, both slow under a
@@ -15,8 +16,20 @@ find_package(Boost 1.74 REQUIRED)
 # Run an executable by hand to explore other seeds.
 set(DMA_RC_PARAMS "seed=1" CACHE STRING "RapidCheck's parameters under ctest (RC_PARAMS)")
 
+set(DMA_SANITIZER_OPTIONS
+  "UBSAN_OPTIONS=print_stacktrace=1"
+  "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
+
+# Under the thread sanitizer a program runs some ten times slower.
+set(DMA_TEST_TIMEOUT 300)
+if(DMA_SANITIZE MATCHES thread)
+  set(DMA_TEST_TIMEOUT 1200)
+endif()
+
+add_custom_target(dma_tests_with_threads)
+
 function(dma_test source)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" LINK)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" LINK)
   string(REGEX REPLACE "_test\\.cc$" "" test "${source}")
   string(REPLACE "/" "_" target "${test}_test")
 
@@ -40,6 +53,10 @@ function(dma_test source)
 
   add_test(NAME "${test}" COMMAND ${target})
   set_tests_properties("${test}" PROPERTIES
-    ENVIRONMENT "RC_PARAMS=${DMA_RC_PARAMS};UBSAN_OPTIONS=print_stacktrace=1"
-    TIMEOUT 300)
+    ENVIRONMENT "RC_PARAMS=${DMA_RC_PARAMS};${DMA_SANITIZER_OPTIONS}"
+    TIMEOUT ${DMA_TEST_TIMEOUT})
+  if(arg_THREADS)
+    set_tests_properties("${test}" PROPERTIES LABELS threads)
+    add_dependencies(dma_tests_with_threads ${target})
+  endif()
 endfunction()
