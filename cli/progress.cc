@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -10,10 +11,12 @@
 namespace dma::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+// Not a sig_atomic_t: it is read by other threads than the one that handles the signal.
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 extern "C" void ask_to_stop(int /*signal*/) {
-  interrupted = 1;
+  interrupted = true;
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
@@ -21,7 +24,7 @@ extern "C" void ask_to_stop(int /*signal*/) {
 }  // namespace
 
 Interruption::Interruption() {
-  interrupted = 0;
+  interrupted = false;
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
 }
@@ -29,7 +32,7 @@ Interruption::~Interruption() {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
-bool Interruption::asked() { return interrupted != 0; }
+bool Interruption::asked() { return interrupted; }
 
 ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 
