@@ -15,13 +15,6 @@ using test::content;
 using test::Scratch;
 using test::wave_table;
 
-// All that a model file says but how long it took.
-std::vector<std::byte> bytes_of(const Regressor& regressor) {
-  Model model = regressor.model();
-  model.report.seconds = 0;
-  return model_bytes(model);
-}
-
 struct Killed {};
 
 // Ends a fit at the given call, as nothing but a crash would.
@@ -87,7 +80,7 @@ TEST(Checkpoint, GoesOnToTheSameBits) {
   for (const Case& one : cases()) {
     SCOPED_TRACE(one.name);
     const Table table = wave_table(one.rows, 0.3, 1);
-    const auto expected = bytes_of(Regressor::fit(table, one.options));
+    const auto expected = Regressor::fit(table, one.options).to_bytes();
     const std::size_t calls = calls_of(one, table);
     for (std::size_t stop = 1; stop <= calls; stop += 1 + calls / 6) {
       const Scratch scratch;
@@ -96,7 +89,7 @@ TEST(Checkpoint, GoesOnToTheSameBits) {
       EXPECT_THROW(Regressor::fit(table, one.options, killer.callback(), checkpoint), Killed);
       EXPECT_TRUE(std::filesystem::exists(scratch.path("c")));
       const Regressor resumed = Regressor::fit(table, one.options, {}, checkpoint);
-      EXPECT_TRUE(bytes_of(resumed) == expected) << "stopped at " << stop << " of " << calls;
+      EXPECT_TRUE(resumed.to_bytes() == expected) << "stopped at " << stop << " of " << calls;
     }
   }
 }
@@ -121,11 +114,11 @@ TEST(Checkpoint, GoesOnAgainAndAgain) {
     ASSERT_TRUE(last.has_value());
     EXPECT_GT(runs, 2U);
     EXPECT_LT(runs, 12U);
-    EXPECT_TRUE(bytes_of(*last) == bytes_of(Regressor::fit(table, one.options)));
+    EXPECT_TRUE(last->to_bytes() == Regressor::fit(table, one.options).to_bytes());
     // What is complete is not learnt again.
     Killer counter(never_kill);
-    EXPECT_TRUE(bytes_of(Regressor::fit(table, one.options, counter.callback(), checkpoint)) ==
-                bytes_of(*last));
+    EXPECT_TRUE(Regressor::fit(table, one.options, counter.callback(), checkpoint).to_bytes() ==
+                last->to_bytes());
     EXPECT_EQ(counter.calls(), 0U);
   }
 }
@@ -135,14 +128,14 @@ TEST(Checkpoint, DoesNotDependOnThreads) {
     RegressorOptions options = quick({.belief = belief, .epochs = 12});
     options.ensemble = 4;
     const Table table = wave_table(60, 0.3, 3);
-    const auto expected = bytes_of(Regressor::fit(table, options));
+    const auto expected = Regressor::fit(table, options).to_bytes();
     const Scratch scratch;
     const Checkpoint checkpoint{scratch.path("c"), 0};
     options.threads = 3;
     Killer killer(belief == Belief::joint ? 60 : 1000);
     EXPECT_THROW(Regressor::fit(table, options, killer.callback(), checkpoint), Killed);
     options.threads = 2;
-    EXPECT_TRUE(bytes_of(Regressor::fit(table, options, {}, checkpoint)) == expected);
+    EXPECT_TRUE(Regressor::fit(table, options, {}, checkpoint).to_bytes() == expected);
   }
 }
 
@@ -156,8 +149,8 @@ TEST(Checkpoint, AFitThatWasInterruptedGoesOn) {
     const auto interrupt = [&](const FitProgress&) { return ++calls < 200; };
     const Regressor first = Regressor::fit(table, options, interrupt, checkpoint);
     EXPECT_EQ(calls < 200, first.report().stopped != Stopped::interrupted);
-    EXPECT_TRUE(bytes_of(Regressor::fit(table, options, {}, checkpoint)) ==
-                bytes_of(Regressor::fit(table, options)));
+    EXPECT_TRUE(Regressor::fit(table, options, {}, checkpoint).to_bytes() ==
+                Regressor::fit(table, options).to_bytes());
   }
 }
 
@@ -229,7 +222,7 @@ TEST(Checkpoint, AFailingDiskIsToldOnceOrEndsTheFit) {
   const Regressor model =
       Regressor::fit(table, options, lose_folder,
                      {folder / "c", 0, [&](const std::string& line) { said.push_back(line); }});
-  EXPECT_TRUE(bytes_of(model) == bytes_of(Regressor::fit(table, options)));
+  EXPECT_TRUE(model.to_bytes() == Regressor::fit(table, options).to_bytes());
   ASSERT_EQ(said.size(), 1U);
   EXPECT_NE(said[0].find("goes on without checkpoint"), std::string::npos) << said[0];
   std::filesystem::create_directory(folder);
