@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <system_error>
 
@@ -12,6 +14,7 @@ namespace dma {
 namespace {
 
 constexpr std::size_t buffer_size = 1 << 20;
+constexpr const char* link_mark = ".partial-of-";  // then the process and a number
 
 // What a new file may be used for: as the one it replaces, or as the process would create it.
 mode_t permissions_for(const std::filesystem::path& path) {
@@ -64,16 +67,30 @@ void AtomicFile::open_partial() {
 // A link to the file as the process has it open, beside the place: a link cannot replace a file, a rename can.
 void AtomicFile::give_name() {
   const std::string open_file = "/proc/self/fd/" + std::to_string(descriptor_);
-  for (unsigned attempt = 0; attempt < 1000; ++attempt) {
-    const std::string name =
-        path_.string() + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
-    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-      partial_ = name;
+  const std::string stem = path_.string() + link_mark + std::to_string(::getpid()) + "-";
+  unsigned attempt = 0;
+  do {
+    partial_ = stem + std::to_string(attempt++);
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, partial_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       return;
     }
-    if (errno != EEXIST) break;
-  }
+  } while (errno == EEXIST);
+  partial_.clear();
   fail("cannot be put in place");
+}
+
+// Who was killed between link and rename has left the link; the next one to write the file takes it away.
+void AtomicFile::remove_leftovers() const {
+  const std::string mark = path_.filename().string() + link_mark;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(mark)) continue;
+    pid_t process = 0;
+    const char* digits = name.data() + mark.size();
+    if (std::from_chars(digits, name.data() + name.size(), process).ec != std::errc{}) continue;
+    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) ::unlink(entry.path().c_str());
+  }
 }
 
 std::filesystem::path AtomicFile::folder() const {
@@ -117,7 +134,10 @@ void AtomicFile::commit() {
   flush();
   if (direct_) return;
   if (::fsync(descriptor_) != 0) fail("cannot be flushed to the disk");
-  if (partial_.empty()) give_name();
+  if (partial_.empty()) {
+    remove_leftovers();
+    give_name();
+  }
   if (::rename(partial_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");
   partial_.clear();
   // So that the new name survives a crash too; file systems that cannot do it need not.

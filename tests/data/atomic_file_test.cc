@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -61,6 +63,26 @@ TEST(AtomicFile, KeepsPermissionsAndLinks) {
   struct stat status {};
   ::stat(scratch.path("f").c_str(), &status);
   EXPECT_EQ(status.st_mode & 0777, 0640U);
+}
+
+TEST(AtomicFile, TakesAwayWhatAKilledProcessHasLeft) {
+  const Scratch scratch;
+  const pid_t killed = ::fork();
+  if (killed == 0) ::_exit(0);
+  ::waitpid(killed, nullptr, 0);
+  const auto left_by = [&](pid_t process) {
+    return scratch.file("f.partial-of-" + std::to_string(process) + "-0", "left");
+  };
+  const std::string dead = left_by(killed);
+  const std::string alive = left_by(::getpid());
+  scratch.file("f.partial-of-her-own-hand", "theirs");
+  AtomicFile file(scratch.path("f"));
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(content(scratch.path("f")), "new");
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(alive));
+  EXPECT_EQ(scratch.files(), 3U);
 }
 
 TEST(AtomicFile, SaysWhyNot) {

@@ -35,6 +35,7 @@ class AtomicFile {
   bool open_nameless();
   void open_partial();
   void give_name();
+  void remove_leftovers() const;
   std::filesystem::path folder() const;
   void flush();
   void write_out(const std::byte* bytes, std::size_t count);
