@@ -358,6 +358,19 @@ TEST(CsvErrors, NoPermission) {
             file.path().string() + ": no permission to read it");
 }
 
+TEST(CsvErrors, WhatTheSystemSays) {
+  const File file("");
+  const std::filesystem::path link = file.path().string() + ".link";
+  std::filesystem::create_symlink(link, link);
+  EXPECT_EQ(message_of([&] { read_csv(link); }),
+            link.string() + ": cannot be opened: Too many levels of symbolic links");
+  std::filesystem::remove(link);
+#ifdef __linux__  // the first page of every process is unmapped, so it opens and cannot be read
+  EXPECT_EQ(message_of([] { read_csv("/proc/self/mem"); }),
+            "/proc/self/mem: cannot be read: Input/output error");
+#endif
+}
+
 TEST(CsvErrors, Encodings) {
   EXPECT_EQ(error_of("\xFF\xFEx\0\n\0"s),
             ": is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)");
@@ -439,6 +452,9 @@ TEST(CsvErrors, DecimalCommas) {
   std::string many = "x;y\n";
   for (int r = 0; r < 2000; ++r) many += "1;" + std::to_string(r) + ",5\n";
   EXPECT_EQ(error_of(many + "1;word\n"), ", line 2, column 'y': '0,5" + what);
+  std::string late = "x;y\n";
+  for (int r = 0; r < 2000; ++r) late += "1;" + std::to_string(r) + "\n";
+  EXPECT_EQ(error_of(late + "1;word\n"), "no error");
   EXPECT_EQ(error_of("a;x\n1;3,14\n2;pi\n"), "no error");
   EXPECT_EQ(error_of("a;x\n1;3,1,4\n2;1,5\n"), "no error");
   EXPECT_EQ(error_of("a;x\n1;3,14\n", {.text = {"x"}}), "no error");
