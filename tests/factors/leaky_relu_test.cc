@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <numbers>
+
 namespace dma {
 namespace {
 
@@ -105,6 +107,24 @@ TEST(LeakyRelu, PointMasses) {
   const auto message = relu.to_x_linear(G::from_moments(-1, 2), G::point(-3));
   EXPECT_NEAR(message.mean(), -4, 1e-14);
   EXPECT_NEAR(message.variance(), 32, 1e-13);
+}
+
+TEST(LeakyRelu, VariationalIsAPoint) {
+  const auto to_y = [](double slope, G x) {
+    return LeakyRelu{slope}.variational(0, std::array{G::uniform(), x});
+  };
+  // E[max(0, x)] of a standard normal x is its density at 0.
+  const G centred = to_y(0, G::from_moments(0, 1));
+  EXPECT_TRUE(centred.is_point());
+  EXPECT_NEAR(centred.mean(), 1 / std::sqrt(2 * std::numbers::pi), 1e-15);
+  EXPECT_EQ(to_y(0.1, G::uniform()), G::uniform());
+  const auto to_x = [](double slope, G y) {
+    return LeakyRelu{slope}.variational(1, std::array{y, G::uniform()});
+  };
+  EXPECT_EQ(to_x(0.25, G::from_moments(2, 1)), G::point(2));
+  EXPECT_EQ(to_x(0.25, G::from_moments(-1, 1)), G::point(-4));
+  EXPECT_EQ(to_x(0, G::from_moments(-1, 1)), G::uniform());  // any x below 0 would do
+  EXPECT_EQ(to_x(0.25, G::uniform()), G::uniform());
 }
 
 TEST(LeakyRelu, RefusesABadSlope) {

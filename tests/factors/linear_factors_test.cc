@@ -85,6 +85,15 @@ TEST(Equality, MultipliesTheOtherEdges) {
   EXPECT_THROW(Equality{1}.validate(), std::invalid_argument);
 }
 
+TEST(Equality, VariationalIsAPointBetweenTheOthers) {
+  const std::array in{G::from_moments(9, 1), G::from_moments(1, 2), G::from_moments(4, 0.1)};
+  EXPECT_EQ(Equality{3}.variational(0, in), G::point(2.5));
+  const std::array one_known{G::from_moments(9, 1), G::uniform(), G::from_moments(4, 0.1)};
+  EXPECT_EQ(Equality{3}.variational(0, one_known), G::point(4));
+  EXPECT_EQ(Equality{3}.variational(1, std::array{G::uniform(), G{3, 4}, G::uniform()}),
+            G::uniform());
+}
+
 TEST(PriorAndObservation, SendTheirOwnMoments) {
   const std::array in{G::uniform()};
   EXPECT_EQ((Prior{3, 2}.message<double>(0, in, Rule::direct)), G::from_moments(3, 2));

@@ -259,6 +259,34 @@ TEST(GraphErrors, ContradictionIsNamed) {
   expect_error(error_of([&] { graph.sweep(); }), "two different point masses, at 1");
 }
 
+TEST(GraphErrors, AFactorThatRefusesItsMessageIsNamed) {
+  Graph graph;
+  const auto x = graph.variable();
+  graph.add(Observation{-1, 0}, x);
+  graph.set_name(graph.add(GreaterThan{0}, x), "barrier");
+  expect_error(error_of([&] { graph.sweep(); }),
+               "factor barrier to variable 'v0': x is fixed at -1.000000, which is not greater");
+}
+
+TEST(GraphErrors, AFactorWithoutProjectionIsNamed) {
+  Graph graph;
+  const auto x = graph.variable("x");
+  const auto y = graph.variable("y");
+  graph.add(Prior{1, 1}, x);
+  graph.add(LogNormalCopy{}, y, x);
+  for (const Engine engine : {Engine::ep, Engine::adf}) {
+    expect_error(error_of([&] { graph.infer({.engine = engine}); }),
+                 "factor lognormal_copy#1 to variable 'y': EP and ADF have no projection");
+  }
+}
+
+TEST(Engines, HaveNames) {
+  EXPECT_EQ(name_of(Engine::direct), "direct");
+  EXPECT_EQ(name_of(Engine::ep), "ep");
+  EXPECT_EQ(name_of(Engine::vmp), "vmp");
+  EXPECT_EQ(name_of(Engine::adf), "adf");
+}
+
 TEST(Graph, VariablesWithoutAnyMessageAreListed) {
   Graph graph;
   const auto x = graph.variable("x");
