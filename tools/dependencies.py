@@ -347,7 +347,7 @@ def check_includes() -> list[str]:
             header = include[1].split("/")[0]
             if header == "dma" or re.fullmatch(r"[a-z_0-9]+", include[1]):  # our own, C++'s
                 continue
-            if owner("headers", header) is None and part != "include" and is_posix(include[1]):
+            if owner("headers", header) is None and part != "include" and is_of_the_system(include[1]):
                 continue
             fault = undocumented("headers", header, part)
             if fault:
@@ -355,8 +355,9 @@ def check_includes() -> list[str]:
     return faults
 
 
-def is_posix(header: str) -> bool:
-    return re.fullmatch(r"(sys/)?[a-z_]+\.h", header) is not None
+def is_of_the_system(header: str) -> bool:
+    """The system's or the compiler's own."""
+    return re.fullmatch(r"((sys|sanitizer)/)?[a-z_]+\.h", header) is not None
 
 
 def check_cmake() -> list[str]:
