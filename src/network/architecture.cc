@@ -19,6 +19,24 @@ void require_length(const List& list, std::size_t length, const std::string& nam
                                                          std::to_string(list.size()));
 }
 
+// More than any machine can address.
+constexpr std::size_t most_weights = std::size_t{1} << 48U;
+
+void require_countable(const Architecture& architecture) {
+  std::size_t sum = 0;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    std::size_t weights = 0;
+    const bool countable =
+        architecture.widths[l] < most_weights &&
+        !__builtin_mul_overflow(architecture.width(l), architecture.fan_in(l), &weights) &&
+        weights <= most_weights - sum;
+    require(countable, "widths of " + std::to_string(architecture.widths[l]) + " and " +
+                           std::to_string(architecture.width(l)) +
+                           " make more weights than any memory holds");
+    sum += weights;
+  }
+}
+
 }  // namespace
 
 std::size_t Architecture::offset(std::size_t layer) const {
@@ -35,6 +53,7 @@ void Architecture::validate(Rule rule) const {
   }
   if (layers() > 1) require_length(slopes, layers() - 1, "slopes");
   require_length(bias, layers(), "bias");
+  require_countable(*this);
   require_length(activation_variance, layers(), "activation_variance");
   for (std::size_t l = 0; l + 1 < layers(); ++l) {
     const double s = slope(l);

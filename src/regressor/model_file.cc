@@ -1,18 +1,30 @@
 #include <dma/regressor/model_file.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <numeric>
+#include <set>
 
 #include <dma/data/atomic_file.h>
 
+#include "data/message.h"
+#include "regressor/fit.h"
 #include "regressor/model_json.h"
 #include "regressor/safetensors.h"
+#include "regressor/strict_json.h"
 
 namespace dma {
 
-using Json = nlohmann::json;
+using Json = detail::StrictJson;
+
+// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE, which is for nlohmann::json alone.
+#define DMA_MEMBERS_AS_JSON(Type, ...)                                         \
+  inline void to_json(Json& nlohmann_json_j, const Type& nlohmann_json_t) {    \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))   \
+  }                                                                            \
+  inline void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) {  \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__)) \
+  }
 
 // Found by nlohmann::json through the types' namespace. What has a name in the source has the same name in
 // the file.
@@ -34,32 +46,43 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
                                        {Stopped::patience, "patience"},
                                        {Stopped::max_epochs, "max_epochs"},
                                        {Stopped::interrupted, "interrupted"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FeatureColumn, name, kind, mean, deviation, indicator, text,
-                                   dates, categories)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TargetColumn, name, mean, deviation)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DroppedColumn, name, reason)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Encoder, features, targets, dropped)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, rmse, mae, nll, crps, coverage, coverage_curve,
-                                   calibration_error, pit)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayerCertificate, product_messages, share_below_two,
-                                   signal_to_noise, uniform_messages, smallest_precision,
-                                   largest_precision)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Bounded, prior_precisions, noise_variances, noise_levels)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certificate, examples, repaired, bounded, layers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseShape, shift, spread)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseInputs, value_mean, value_deviation, low, high)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FitReport, rows, rows_without_target, weights, layers, batches,
-                                   batch_size, epochs, stopped, noise_std, noise_at_floor,
-                                   train_nll, cavity, training, rows_changed, seconds, stream,
-                                   sweep_seconds, ledger_bytes, certificate)
+DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, indicator, text, dates, categories)
+DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation)
+DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
+DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped)
+DMA_MEMBERS_AS_JSON(Metrics, values, rmse, mae, nll, crps, coverage, coverage_curve,
+                    calibration_error, pit)
+DMA_MEMBERS_AS_JSON(LayerCertificate, product_messages, share_below_two, signal_to_noise,
+                    uniform_messages, smallest_precision, largest_precision)
+DMA_MEMBERS_AS_JSON(Bounded, prior_precisions, noise_variances, noise_levels)
+DMA_MEMBERS_AS_JSON(Certificate, examples, repaired, bounded, layers)
+DMA_MEMBERS_AS_JSON(NoiseShape, shift, spread)
+DMA_MEMBERS_AS_JSON(NoiseInputs, value_mean, value_deviation, low, high)
+DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, weights, layers, batches, batch_size,
+                    epochs, stopped, noise_std, noise_at_floor, train_nll, cavity, training,
+                    rows_changed, seconds, stream, sweep_seconds, ledger_bytes, certificate)
 
 namespace {
 
 using detail::SafetensorsFile;
 using detail::Tensor;
 
+constexpr int deepest = 16;  // the description has six levels
+
 void require(const SafetensorsFile& file, bool condition, const char* reason) {
   if (!condition) file.fail(reason);
+}
+
+template <class T>
+bool all_finite(const std::vector<T>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](T value) { return std::isfinite(value); });
+}
+
+// Of lengths that the file states.
+std::size_t product(const SafetensorsFile& file, std::size_t a, std::size_t b) {
+  std::size_t result = 0;
+  require(file, !__builtin_mul_overflow(a, b, &result), "says that an array is larger than can be");
+  return result;
 }
 
 Json to_json(const RegressorOptions& options) {
@@ -197,20 +220,23 @@ Json joint_json(const JointMembers& joint) {
 
 JointPosterior read_joint(const SafetensorsFile& file, const std::string& name,
                           const Architecture& architecture, JointUnit unit) {
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    require(file, architecture.has_bias(l), "a layer of a joint network has no bias");
+  }
   const std::size_t weights = architecture.weight_count();
+  const std::size_t triangle = product(file, weights, weights + 1) / 2;
   JointPosterior posterior{architecture, unit, file.read<double>(name + "mean", {weights}),
                            file.read<double>(name + "prior_precision", {weights}),
-                           file.read<double>(name + "factor", {weights * (weights + 1) / 2})};
+                           file.read<double>(name + "factor", {triangle})};
   if (file.has(name + "centre")) {
     posterior.centre = file.read<double>(name + "centre", {weights});
   }
-  const auto finite = [](double value) { return std::isfinite(value); };
-  for (const auto* numbers : {&posterior.mean, &posterior.factor, &posterior.centre}) {
-    require(file, std::all_of(numbers->begin(), numbers->end(), finite),
-            "a joint posterior is not finite");
+  for (const auto* numbers :
+       {&posterior.mean, &posterior.prior_precision, &posterior.factor, &posterior.centre}) {
+    require(file, all_finite(*numbers), "a joint posterior is not finite");
   }
   for (std::size_t i = 0; i < weights; ++i) {
-    require(file, posterior.factor[i * (i + 3) / 2] > 0,
+    require(file, posterior.factor[i * (i + 3) / 2] > 0 && posterior.prior_precision[i] > 0,
             "a joint posterior is not a proper Gaussian");
   }
   return posterior;
@@ -219,8 +245,11 @@ JointPosterior read_joint(const SafetensorsFile& file, const std::string& name,
 JointLedger read_joint_ledger(const SafetensorsFile& file, const std::string& name,
                               std::size_t rows, std::size_t weights) {
   if (!file.has(name + "ledger.shifts")) return {};
-  return {file.read<double>(name + "ledger.gradients", {rows * weights}),
-          file.read<double>(name + "ledger.shifts", {rows})};
+  JointLedger ledger{file.read<double>(name + "ledger.gradients", {product(file, rows, weights)}),
+                     file.read<double>(name + "ledger.shifts", {rows})};
+  require(file, all_finite(ledger.gradients) && all_finite(ledger.shifts),
+          "a message of the ledger is not finite");
+  return ledger;
 }
 
 void check_inputs(const SafetensorsFile& file, const NoiseInputs& inputs, std::size_t width) {
@@ -251,6 +280,8 @@ JointMembers read_joint_members(const SafetensorsFile& file, const Architecture&
       check_inputs(file, member.noise_inputs, own.inputs());
       member.log_noise = read_joint(file, noise, own, JointUnit::step);
       member.noise_ledger = read_joint_ledger(file, noise, rows, own.weight_count());
+      require(file, member.noise_ledger.shifts.size() == member.ledger.shifts.size(),
+              "a noise network's ledger is of other rows");
     }
     joint.members.push_back(std::move(member));
   }
@@ -275,6 +306,8 @@ Ledger<T> read_ledger(const SafetensorsFile& file, const std::string& name, std:
     ledger.messages.push_back(
         {file.read_part<T>(name + "ledger.tau", shape, b * weights, weights),
          file.read_part<T>(name + "ledger.rho", shape, b * weights, weights)});
+    require(file, all_finite(ledger.messages.back().tau) && all_finite(ledger.messages.back().rho),
+            "a message of the ledger is not finite");
   }
   return ledger;
 }
@@ -327,8 +360,8 @@ void check_format(const SafetensorsFile& file) {
   for (int known = oldest_model_format_version; known <= model_format_version; ++known) {
     if (version == std::to_string(known)) return;
   }
-  file.fail("has model format " + version + ", this program reads formats " +
-            std::to_string(oldest_model_format_version) + " to " +
+  file.fail("has model format " + csv::escaped(version.substr(0, 20)) +
+            ", this program reads formats " + std::to_string(oldest_model_format_version) + " to " +
             std::to_string(model_format_version) + "; use the version of dma that wrote it");
 }
 
@@ -346,8 +379,32 @@ void complete(Json& report, const std::string& version) {
   }
   if (version != "2") return;
   report["training"] = Json::array();
-  report["rows_changed"] = 0;
+  report["rows_changed"] = std::size_t{0};
   for (Json& metrics : report.at("cavity")) metrics["coverage_curve"] = Json::array();
+}
+
+void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
+  require(file, !encoder.targets.empty(), "has no target");
+  for (const TargetColumn& target : encoder.targets) {
+    require(file, target.deviation > 0, "the deviation of a target is not positive");
+  }
+  for (const FeatureColumn& feature : encoder.features) {
+    require(file, feature.deviation >= 0, "the deviation of a feature is negative");
+    const std::set<std::string> different(feature.categories.begin(), feature.categories.end());
+    require(file, different.size() == feature.categories.size(), "a category stands twice");
+  }
+}
+
+// Sums up the batches' rows.
+std::size_t count_rows(const SafetensorsFile& file, const Model& model) {
+  std::size_t rows = 0;
+  bool sound = true;
+  for (const std::size_t batch : model.batch_rows) {
+    sound = sound && !__builtin_add_overflow(rows, batch, &rows);
+  }
+  require(file, sound && rows == model.row_hashes.size(),
+          "its batches and its rows do not fit together");
+  return rows;
 }
 
 // Charts are drawn from these: no list may be longer or shorter than it should be.
@@ -366,11 +423,13 @@ void check_report(const SafetensorsFile& file, const Model& model) {
 }
 
 Model model_from(const SafetensorsFile& file) {
-  Json json = Json::parse(file.metadata("model"));
+  Json json = detail::parse_json(file.metadata("model"), deepest);
   complete(json.at("report"), file.metadata("version"));
   Model model;
   model.options = options_from(json.at("options"));
+  detail::validate(model.options);
   json.at("encoder").get_to(model.encoder);
+  check_encoder(file, model.encoder);
   json.at("report").get_to(model.report);
   const Architecture architecture = architecture_from(json.at("architecture"));
   architecture.validate(model.options.rule);
@@ -383,13 +442,12 @@ Model model_from(const SafetensorsFile& file) {
   require(file, model.options.ensemble > 0, "has no members");
   model.batch_rows = read_sizes(file, "batch_rows");
   model.row_hashes = file.read<std::uint64_t>("row_hashes", file.shape("row_hashes"));
-  const std::size_t rows =
-      std::accumulate(model.batch_rows.begin(), model.batch_rows.end(), std::size_t{0});
-  require(file, rows == model.row_hashes.size(), "its batches and its rows do not fit together");
+  const std::size_t rows = count_rows(file, model);
   const std::size_t batches = model.batch_rows.size();
   if (joint) {
     const Json& members = json.at("members");
-    require(file, members.size() == model.options.ensemble * targets,
+    require(file,
+            members.size() % targets == 0 && members.size() / targets == model.options.ensemble,
             "has another number of members than it says");
     JointMembers read = read_joint_members(file, architecture, members, rows);
     json.at("noise_shapes").get_to(read.shapes);
@@ -467,6 +525,8 @@ Model read(const SafetensorsFile& file) {
   check_format(file);
   try {
     return model_from(file);
+  } catch (const detail::NotMeant& error) {
+    file.fail(std::string("its description cannot be read: ") + error.what());
   } catch (const Json::exception& error) {
     file.fail(std::string("its description cannot be read: ") + error.what());
   } catch (const NetworkError& error) {

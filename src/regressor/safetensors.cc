@@ -17,6 +17,9 @@
 #include <dma/data/atomic_file.h>
 #include <dma/regressor/model_file.h>
 
+#include "data/message.h"
+#include "regressor/strict_json.h"
+
 namespace dma::detail {
 namespace {
 
@@ -27,6 +30,7 @@ constexpr std::size_t length_bytes = 8;
 constexpr std::size_t checksum_offset = length_bytes + before_checksum.size();
 constexpr std::string_view no_checksum = "00000000";
 constexpr std::size_t piece_bytes = 1 << 20;
+constexpr int deepest = 3;  // header, array, its shape
 
 std::size_t bytes_of(NumberType type) { return type == NumberType::f32 ? 4 : 8; }
 
@@ -37,6 +41,14 @@ const char* text_of(NumberType type) {
 
 std::size_t count_of(const std::vector<std::size_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+// Of a shape that nobody vouches for: false if there are more bytes than can be counted.
+bool count_bytes(const TensorInfo& info, std::size_t& bytes) {
+  bytes = bytes_of(info.type);
+  return std::none_of(info.shape.begin(), info.shape.end(), [&](std::size_t length) {
+    return __builtin_mul_overflow(bytes, length, &bytes);
+  });
 }
 
 std::array<std::byte, length_bytes> little_endian(std::uint64_t value) {
@@ -226,13 +238,13 @@ void SafetensorsFile::check_sum() const {
   }
   if (sum.text() != said) {
     fail("is damaged: its checksum is " + sum.text() + ", byte " + std::to_string(checksum_offset) +
-         " says " + said);
+         " says " + csv::escaped(said));
   }
 }
 
 void SafetensorsFile::parse(const std::string& header, std::size_t data_begin) {
   try {
-    const Json parsed = Json::parse(header);
+    const StrictJson parsed = parse_json(header, deepest);
     for (const auto& [name, value] : parsed.items()) {
       if (name == "__metadata__") {
         metadata_ = value.get<std::map<std::string, std::string>>();
@@ -245,18 +257,34 @@ void SafetensorsFile::parse(const std::string& header, std::size_t data_begin) {
       }
       const auto offsets = value.at("data_offsets").get<std::array<std::size_t, 2>>();
       const std::size_t room = size_ - data_begin;
-      const std::size_t bytes = count_of(entry.info.shape) * bytes_of(entry.info.type);
-      if (type != text_of(entry.info.type) || offsets[0] > offsets[1] || offsets[1] > room ||
-          offsets[1] - offsets[0] != bytes) {
-        fail("array '" + name + "' does not fit into the file");
+      std::size_t bytes = 0;
+      if (type != text_of(entry.info.type) || !count_bytes(entry.info, bytes) ||
+          offsets[0] > offsets[1] || offsets[1] > room || offsets[1] - offsets[0] != bytes) {
+        fail("array " + csv::shown(name) + " does not fit into the file");
       }
       entry.begin = data_begin + offsets[0];
       entry.end = data_begin + offsets[1];
       entries_.emplace(name, std::move(entry));
     }
-  } catch (const Json::exception& error) {
+  } catch (const NotMeant& error) {
+    fail(std::string("its header cannot be read: ") + error.what());
+  } catch (const StrictJson::exception& error) {
     fail(std::string("its header cannot be read: ") + error.what());
   }
+  check_places(data_begin);
+}
+
+// Were two arrays the same bytes, a small file could ask for any amount of memory.
+void SafetensorsFile::check_places(std::size_t data_begin) const {
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (const auto& [name, entry] : entries_) places.emplace_back(entry.begin, entry.end);
+  std::sort(places.begin(), places.end());
+  std::size_t end = data_begin;
+  for (const auto& place : places) {
+    if (place.first != end) fail("its arrays do not stand one after the other");
+    end = place.second;
+  }
+  if (end != size_) fail("has bytes that belong to no array");
 }
 
 std::string SafetensorsFile::metadata(const std::string& key) const {

@@ -2,7 +2,7 @@
 //
 //   8 bytes   length of the header, little-endian
 //   header    {"__metadata__": {"checksum": "xxxxxxxx", ...}, "name": {"dtype", "shape", "data_offsets"}, ...}
-//   data      the arrays, little-endian, one after the other, in the header's order
+//   data      the arrays, little-endian, one after the other without a gap
 //
 // The checksum is the CRC-32 of the whole file with its own eight digits taken as zeros. It stands first
 // in the header, so that a damaged file is refused before anything else in it is believed.
@@ -88,6 +88,7 @@ class SafetensorsFile {
   std::uint64_t read_header(std::string& header) const;
   void check_sum() const;
   void parse(const std::string& header, std::size_t data_begin);
+  void check_places(std::size_t data_begin) const;
   const Entry& entry(const std::string& name) const;
   void read_bytes(std::size_t offset, std::span<std::byte> bytes) const;
 
