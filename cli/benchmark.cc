@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "experiments/statistics.h"
+#include "number_range.h"
 #include "progress.h"
 #include "report.h"
 #include "uci.h"
@@ -263,12 +264,15 @@ void add_benchmark(CLI::App& app) {
       ->check(CLI::IsMember(setting_names))
       ->option_text("NAME...");
   command->add_option("--splits", arguments->splits, "only the first N of each set")
+      ->transform(whole_number(0, any_count))
       ->option_text("N");
   command->add_flag("--inner", arguments->inner,
                     "leave the test rows out, score a tenth of the training rows: for choices");
   command->add_option("--threads", arguments->threads, "splits at a time; 0: all cores (default)")
+      ->transform(whole_number(0, most_threads))
       ->option_text("N");
   command->add_option("--epochs", arguments->epochs, "another limit than fit's own")
+      ->transform(whole_number(0, most_epochs))
       ->option_text("N");
   command->add_flag("--json", arguments->json, "print one JSON object");
   command->footer(

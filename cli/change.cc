@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "csv_arguments.h"
+#include "number_range.h"
 #include "progress.h"
 #include "report.h"
 
@@ -181,6 +182,7 @@ void add_forget(CLI::App& app) {
   auto* batch =
       command
           ->add_option("--batch", arguments->batch, "a batch of the ledger, from 0 (dma inspect)")
+          ->transform(whole_number(0, any_count))
           ->option_text("K");
   rows->excludes(batch);
   add_common(*command, *arguments);

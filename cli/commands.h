@@ -23,4 +23,7 @@ void add_reproduce(CLI::App& app);
 void add_sample(CLI::App& app);
 void add_update(CLI::App& app);
 
+// All of them.
+void add_commands(CLI::App& app);
+
 }  // namespace dma::cli

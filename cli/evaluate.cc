@@ -11,6 +11,7 @@
 #include "bad_input.h"
 #include "commands.h"
 #include "csv_arguments.h"
+#include "number_range.h"
 #include "report.h"
 
 namespace dma::cli {
@@ -129,7 +130,9 @@ void add_evaluate(CLI::App& app) {
       ->option_text("DATA.csv");
   command->add_option("--by", arguments->by, "also for each value of this column")
       ->option_text("COLUMN");
-  command->add_option("--threads", arguments->threads, "0: all cores (default)")->option_text("N");
+  command->add_option("--threads", arguments->threads, "0: all cores (default)")
+      ->transform(whole_number(0, most_threads))
+      ->option_text("N");
   add_csv_options(*command, arguments->csv);
   command->add_flag("--json", arguments->json, "print one JSON object");
   command->footer("example:\n  dma evaluate m.safetensors test.csv --by region\n");

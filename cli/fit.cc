@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -14,6 +15,7 @@
 #include "bad_input.h"
 #include "commands.h"
 #include "csv_arguments.h"
+#include "number_range.h"
 #include "progress.h"
 #include "report.h"
 
@@ -27,7 +29,6 @@ struct Arguments {
   CsvArguments csv;
   std::filesystem::path model;
   RegressorOptions options;
-  std::string hidden = "auto";
   std::string noise = "auto";
   double holdout = 0;
   std::string test;
@@ -39,10 +40,12 @@ struct Arguments {
 std::vector<std::size_t> parse_hidden(const std::string& text) {
   if (text == "auto") return {};
   std::vector<std::size_t> units;
-  for (const std::string& part : CLI::detail::split(text, ',')) {
-    std::size_t number = 0;
-    if (!CLI::detail::lexical_cast(part, number) || number == 0) {
-      throw CLI::ValidationError("--hidden", "'" + text + "' is not auto nor a list like 50,50");
+  for (const std::string& part : CLI::detail::split(text + ",", ',')) {  // an empty last part too
+    std::uint64_t number = 0;
+    if (!read_whole(part, 1, most_units, number)) {
+      throw CLI::ValidationError(
+          "--hidden", fmt::format("'{}' is not auto nor a list like 50,50 of numbers from 1 to {}",
+                                  text, most_units));
     }
     units.push_back(number);
   }
@@ -52,7 +55,8 @@ std::vector<std::size_t> parse_hidden(const std::string& text) {
 std::optional<double> parse_noise(const std::string& text) {
   if (text == "auto" || text == "input" || text == "constant") return std::nullopt;
   double number = 0;
-  if (!CLI::detail::lexical_cast(text, number) || !(number > 0)) {
+  constexpr double most = std::numeric_limits<double>::max();
+  if (!read_real(text, 0, most, number) || number == 0) {
     throw CLI::ValidationError("--noise",
                                "'" + text + "' is not auto, input, constant, or a positive number");
   }
@@ -246,8 +250,6 @@ void run_stream(const Arguments& arguments) {
 
 void run(Arguments& arguments) {
   RegressorOptions& options = arguments.options;
-  options.hidden = parse_hidden(arguments.hidden);
-  options.noise = parse_noise(arguments.noise);
   options.constant_noise = arguments.noise == "constant";
   if (arguments.noise == "input") {
     if (options.belief == Belief::independent) {
@@ -320,11 +322,14 @@ void add_fit(CLI::App& app) {
   names("--categorical", options.categorical, "columns whose numbers are names of categories");
   add_csv_options(*command, arguments->csv);
 
-  command->add_option("--hidden", arguments->hidden, "units per hidden layer, like 50,50, or auto")
+  command
+      ->add_option_function<std::string>(
+          "--hidden", [&options](const std::string& text) { options.hidden = parse_hidden(text); },
+          "units per hidden layer, like 50,50, or auto")
       ->option_text("N,N,...")
       ->group("Network");
   command->add_option("--slope", options.slope, "of the leaky ReLU (default: 0.1)")
-      ->check(CLI::Range(0.0, 1.0))
+      ->transform(real_number(0, 1))
       ->option_text("X")
       ->group("Network");
   command
@@ -345,8 +350,12 @@ void add_fit(CLI::App& app) {
       ->option_text("RULE")
       ->group("Network");
   command
-      ->add_option(
-          "--noise", arguments->noise,
+      ->add_option_function<std::string>(
+          "--noise",
+          [&noise = arguments->noise, &options](const std::string& text) {
+            options.noise = parse_noise(text);
+            noise = text;
+          },
           "standard deviation of the noise in the target's unit; or learnt, depending on the "
           "inputs: input; as one number: constant; auto (default): input if the belief is "
           "joint")
@@ -364,31 +373,32 @@ void add_fit(CLI::App& app) {
       ->add_option(
           "--ensemble", options.ensemble,
           "posteriors from different starts, mixed (default: 4, or 2 for 3000 rows or more)")
-      ->check(CLI::Range(1, 1000))
+      ->transform(whole_number(1, 1000))
       ->option_text("M")
       ->group("Network");
 
   command->add_option("--epochs", options.epochs, "at most so many passes (default: 40)")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}))
+      ->transform(whole_number(1, most_epochs))
       ->option_text("N")
       ->group("Training");
   command
       ->add_option("--tolerance", options.tolerance,
                    "stop when the training log-likelihood changes by less than this share; 0: "
                    "never (default: 0.0001)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(real_number(0, std::numeric_limits<double>::max()))
       ->option_text("X")
       ->group("Training");
   command
       ->add_option("--patience", options.patience,
                    "stop after so many epochs without improvement; 0: never (default)")
+      ->transform(whole_number(0, most_epochs))
       ->option_text("N")
       ->group("Training");
   command
       ->add_option(
           "--batch-size", options.batch_size,
           "rows that share a message in the ledger (default: one, or as few as 64 MB allow)")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1, any_count))
       ->option_text("N")
       ->group("Training");
   command
@@ -402,10 +412,12 @@ void add_fit(CLI::App& app) {
       ->option_text("MODE")
       ->group("Training");
   command->add_option("--seed", options.seed, "of everything random (default: 1)")
+      ->transform(whole_number(0, any_count))
       ->option_text("N")
       ->group("Training");
   command
       ->add_option("--threads", options.threads, "0: all cores (default); the result is the same")
+      ->transform(whole_number(0, most_threads))
       ->option_text("N")
       ->group("Training");
   command->add_flag("--float", options.single_precision, "compute in single precision")
@@ -414,7 +426,7 @@ void add_fit(CLI::App& app) {
   command
       ->add_option("--holdout", arguments->holdout,
                    "share of the rows to keep aside and test on, like 0.1")
-      ->check(CLI::Range(0.0, 0.9))
+      ->transform(real_number(0, 0.9))
       ->option_text("SHARE")
       ->group("Output");
   command->add_option("--test", arguments->test, "another file to test on")

@@ -18,6 +18,7 @@
 #include "csv_arguments.h"
 #include "experiments/statistics.h"
 #include "jobs.h"
+#include "number_range.h"
 #include "part.h"
 #include "progress.h"
 #include "report.h"
@@ -329,8 +330,10 @@ void add_gap(CLI::App& benchmark) {
           {"middle", Part::middle}, {"low", Part::low}, {"high", Part::high}}))
       ->option_text("PART...");
   command->add_option("--seed", arguments->seed, "of everything random (default: 1)")
+      ->transform(whole_number(0, any_count))
       ->option_text("N");
   command->add_option("--threads", arguments->threads, "gaps at a time; 0: all cores (default)")
+      ->transform(whole_number(0, most_threads))
       ->option_text("N");
   add_csv_options(*command, arguments->csv);
   command->add_flag("--json", arguments->json, "print one JSON object");

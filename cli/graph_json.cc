@@ -28,9 +28,7 @@ std::string before_byte(std::istream& in) {
   return "before byte " + std::to_string(in.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in));
 }
 
-json parse(const std::string& path) {
-  std::ifstream in(path);
-  if (!in || std::filesystem::is_directory(path)) fail(path, "cannot be opened for reading");
+json parse(std::istream& in, const std::string& path) {
   // The parser keeps the last of two equal keys; here the second one is an error.
   std::vector<std::set<std::string>> keys;
   const auto inspect = [&](int depth, json::parse_event_t event, json& parsed) {
@@ -92,7 +90,8 @@ void assign(double& member, const json& value, const std::string& where) {
 
 void assign(int& member, const json& value, const std::string& where) {
   if (!value.is_number_integer()) fail(where, "must be a whole number, got " + value.dump());
-  const auto number = value.get<std::int64_t>();
+  // As a double: 18446744073709551615 would be -1 among signed numbers.
+  const auto number = value.get<double>();
   if (number < -1000 || number > 1000) fail(where, "is out of range: " + value.dump());
   member = static_cast<int>(number);
 }
@@ -218,7 +217,13 @@ json improper_to_json(const Graph& graph, const ImproperMessage& message) {
 }  // namespace
 
 GraphFile read_graph(const std::string& path) {
-  const json file = parse(path);
+  std::ifstream in(path);
+  if (!in || std::filesystem::is_directory(path)) fail(path, "cannot be opened for reading");
+  return read_graph(in, path);
+}
+
+GraphFile read_graph(std::istream& in, const std::string& path) {
+  const json file = parse(in, path);
   if (!file.is_object()) fail(path, "the file must hold one object");
   const Place place{file, path};
   place.only({"variables", "factors", "schedule", "about"});

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,8 @@ struct GraphFile {
 
 // Throws BadInput with the name of the file and the place in it.
 GraphFile read_graph(const std::string& path);
+// The same of what was opened already.
+GraphFile read_graph(std::istream& in, const std::string& name);
 
 nlohmann::json to_json(const Graph& graph, const Beliefs& beliefs, const InferenceOptions& options);
 

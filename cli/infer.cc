@@ -10,6 +10,7 @@
 #include "bad_input.h"
 #include "commands.h"
 #include "graph_json.h"
+#include "number_range.h"
 
 namespace dma::cli {
 namespace {
@@ -125,11 +126,11 @@ void add_infer(CLI::App& app) {
   command
       ->add_option("--sweeps", arguments->options.sweeps,
                    "at most this many; 1, or 100 with a tolerance")
-      ->check(CLI::Range(1, 1000000));
+      ->transform(whole_number(1, 1000000));
   command
       ->add_option("--tolerance", arguments->options.tolerance,
                    "stop when no marginal moves by more, in its standard deviations")
-      ->check(CLI::Range(0.0, 1.0));
+      ->transform(real_number(0, 1));
   add_choice<OnImproper>(
       *command, "--on-improper", options.on_improper,
       {{"pass", OnImproper::pass}, {"skip", OnImproper::skip}, {"stop", OnImproper::stop}},

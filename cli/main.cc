@@ -32,13 +32,7 @@ int main(int argc, char** argv) {
                "dma");
   app.set_version_flag("--version", DMA_VERSION);
   app.require_subcommand(1);
-  for (const auto add :
-       {dma::cli::add_fit, dma::cli::add_predict, dma::cli::add_evaluate, dma::cli::add_update,
-        dma::cli::add_forget, dma::cli::add_inspect, dma::cli::add_report, dma::cli::add_plot,
-        dma::cli::add_sample, dma::cli::add_demo, dma::cli::add_infer, dma::cli::add_benchmark,
-        dma::cli::add_reproduce, dma::cli::add_completion}) {
-    add(app);
-  }
+  dma::cli::add_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

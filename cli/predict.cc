@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "csv_arguments.h"
+#include "number_range.h"
 #include "report.h"
 
 namespace dma::cli {
@@ -114,11 +115,12 @@ void add_predict(CLI::App& app) {
   command
       ->add_option("--level", arguments->level,
                    "probability that lower and upper enclose the value (default: 0.95)")
-      ->check(CLI::Range(0.001, 0.999999))
+      ->transform(real_number(0.001, 0.999999))
       ->option_text("P");
   command
       ->add_option("--threads", arguments->threads,
                    "0: all cores (default); the result is the same")
+      ->transform(whole_number(0, most_threads))
       ->option_text("N");
   add_csv_options(*command, arguments->csv);
   command->add_flag("--json", arguments->json, "print one JSON object (needs -o)");

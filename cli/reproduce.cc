@@ -12,6 +12,7 @@
 #include "bad_input.h"
 #include "baselines/torch_baselines.h"
 #include "commands.h"
+#include "number_range.h"
 #include "page.h"
 #include "progress.h"
 #include "reproduction_page.h"
@@ -135,7 +136,7 @@ void add_reproduce(CLI::App& app) {
       ->add_option(
           "--tasks", arguments->tasks,
           "at most so many random tasks per table (default: 20 as in the paper, 200 for our own)")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1, any_count))
       ->option_text("N");
   command->add_flag("--json", arguments->json, "print the summaries as one JSON object");
   command->footer(footer);

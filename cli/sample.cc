@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "experiments/task.h"
+#include "number_range.h"
 
 namespace dma::cli {
 namespace {
@@ -35,6 +36,7 @@ void add_sample(CLI::App& app) {
       ->check(CLI::IsMember({"wave"}))
       ->option_text("NAME");
   command->add_option("--seed", arguments->seed, "another table for every seed (default: 1)")
+      ->transform(whole_number(0, any_count))
       ->option_text("N");
   command->footer("example:\n  dma sample wave > wave.csv\n");
   command->callback([arguments] { run(*arguments); });

@@ -5,19 +5,18 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "bad_input.h"
 #include "jobs.h"
 #include "part.h"
 #include "progress.h"
+#include "splits.h"
 
 namespace dma::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Plain or compressed, whichever is there.
 std::filesystem::path find_file(const std::filesystem::path& folder, const std::string& name) {
@@ -37,25 +36,6 @@ std::string read_text(const std::filesystem::path& path) {
     text.append(piece.data(), static_cast<std::size_t>(got));
   }
   return text;
-}
-
-std::vector<std::vector<std::size_t>> read_splits(const std::filesystem::path& path,
-                                                  std::size_t rows) {
-  std::vector<std::vector<std::size_t>> splits;
-  try {
-    splits = Json::parse(read_text(path)).at("test").get<decltype(splits)>();
-  } catch (const Json::exception& error) {
-    throw BadInput(path.string() + ": not a list of splits: " + error.what());
-  }
-  for (const auto& split : splits) {
-    for (const std::size_t row : split) {
-      if (row >= rows) {
-        throw BadInput(path.string() + ": row " + std::to_string(row) + " of a table of " +
-                       std::to_string(rows));
-      }
-    }
-  }
-  return splits;
 }
 
 struct Split {
@@ -103,7 +83,9 @@ UciTable read_uci(const std::filesystem::path& folder, const UciSet& published, 
                   bool inner) {
   const std::string file(published.file);
   UciTable result{&published, read_csv(find_file(folder, file + ".csv")), {}, inner};
-  result.test_rows = read_splits(find_file(folder, file + ".splits.json"), result.table.rows());
+  const std::filesystem::path splits_file = find_file(folder, file + ".splits.json");
+  result.test_rows =
+      parse_splits(read_text(splits_file), splits_file.string(), result.table.rows());
   if (splits > 0 && splits < result.test_rows.size()) result.test_rows.resize(splits);
   return result;
 }

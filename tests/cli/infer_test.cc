@@ -178,6 +178,24 @@ TEST(Infer, WrongGraphs) {
                  "\"factors\"[0]: has no \"mean\"");
 }
 
+// Its 64 bits are those of -1, which is a sign.
+TEST(Infer, ASignBeyondSignedNumbers) {
+  const json graph{
+      {"variables", {"x", "l"}},
+      {"factors",
+       {{{"factor", "prior"}, {"edges", {"l"}}, {"mean", 0}, {"variance", 1}},
+        {{"factor", "lognormal_copy"}, {"edges", {"x", "l"}}, {"sign", 18446744073709551615U}}}}};
+  expect_refusal(infer_text(graph.dump()), "\"sign\": is out of range: 18446744073709551615");
+}
+
+// A name must not write a second line, nor colour the terminal.
+TEST(Infer, NamesStayOnTheLine) {
+  expect_refusal(infer_changed([](json& g) { g["a\nb\x1b[31m"] = 1; }),
+                 "has an unknown key \"a\\x0ab\\x1b[31m\"");
+  expect_refusal(infer_changed([](json& g) { g["factors"][2]["edges"][2] = "w\n"; }),
+                 "there is no variable called 'w\\x0a'");
+}
+
 TEST(Infer, UnknownKeys) {
   expect_refusal(infer_changed([](json& g) { g["factors"][0]["sigma"] = 1; }),
                  "\"factors\"[0]: has an unknown key \"sigma\"");

@@ -436,10 +436,22 @@ TEST(Benchmark, ScoresTheSplitsGiven) {
   EXPECT_EQ(set["published"]["PBP"]["ll"], -1.63);
   const json again = parsed(run(command + "--splits 2 --json --threads 2"));
   EXPECT_EQ(again["sets"][0]["ll"], set["ll"]);
-  scratch.file("yacht.splits.json", R"({"test": [[60]]})");
-  expect_refusal(run(command), "yacht.splits.json: row 60 of a table of 60");
-  scratch.file("yacht.splits.json", "[");
-  expect_refusal(run(command), "not a list of splits");
+  const auto expect_no_splits = [&](const std::string& text, const std::string& reason) {
+    scratch.file("yacht.splits.json", text);
+    expect_refusal(run(command), "yacht.splits.json: " + reason);
+  };
+  expect_no_splits(R"({"test": [[60]]})", "split 0: 60 is not a row of a table of 60");
+  expect_no_splits(R"({"test": [[1], [-1]]})", "split 1: -1 is not a row");
+  expect_no_splits(R"({"test": [[1.5]]})", "split 0: 1.5 is not a row");
+  expect_no_splits(R"({"test": [[1e300]]})", "split 0: 1e+300 is not a row");
+  expect_no_splits(R"({"test": [[true]]})", "split 0: true is not a row");
+  expect_no_splits(R"({"test": [["a\nb"]]})", "split 0: \"a\\nb\" is not a row");
+  expect_no_splits(R"({"test": [[4, 5, 4]]})", "split 0: row 4 stands twice");
+  expect_no_splits(R"({"test": [[]]})", "split 0: no row to test");
+  expect_no_splits(R"({"test": [7]})", "split 0: must be an array of rows");
+  expect_no_splits(R"({"test": []})", "not a list of splits");
+  expect_no_splits("[", "not a list of splits");
+  expect_no_splits(std::string(100000, '['), "nested deeper than 32 levels");
   expect_refusal(run("benchmark --data " + shell_word(scratch.path("")) + " --sets wine"),
                  "wine-quality-red.csv: not found");
 }
@@ -495,6 +507,47 @@ TEST(WrongCommandLine, ExitsWithTwo) {
                               "--ledger odd", "--slope 2", "--frobnicate", "--holdout 2"}) {
     expect_refusal(run("fit " + shell_word(data) + " --target y " + options), "dma: ", 2);
   }
+}
+
+// CLI11 would make 18446744073709551615 of -1 and of what is larger, and finds NaN in every range.
+TEST(WrongCommandLine, NumbersThatAreOutsideTheirRange) {
+  const Scratch scratch;
+  const std::string data = shell_word(scratch.file("wave.csv", wave_csv(10, 1)));
+  const auto expect_all = [](const std::string& command, const std::string& option,
+                             const std::vector<const char*>& values) {
+    for (const char* value : values) {
+      expect_refusal(run(command + " " + option + "=" + value),
+                     option + ": '" + value + "' is not a", 2);
+    }
+  };
+  const std::vector<const char*> no_counts{"-1",  "1.5",  "1e3", "18446744073709551616",
+                                           "nan", "0x10", "+1"};
+  const std::vector<const char*> no_shares{"nan", "-nan", "inf", "-0.1", "1.1", "1e999", "0,5"};
+  const std::string fit = "fit " + data + " --target y";
+  for (const char* option :
+       {"--seed", "--threads", "--patience", "--epochs", "--batch-size", "--ensemble"}) {
+    expect_all(fit, option, no_counts);
+  }
+  expect_all(fit, "--threads", {"1025", "100000000"});
+  expect_all(fit, "--slope", no_shares);
+  expect_all(fit, "--holdout", no_shares);
+  expect_all(fit, "--tolerance", {"nan", "inf", "-0.1", "1e999"});
+  expect_all(fit, "--hidden", {"-1", "5,-1", "1000001", "18446744073709551617", "5,"});
+  expect_all(fit, "--noise", {"nan", "inf", "0", "1e999"});
+  expect_all("predict m", "--level", no_shares);
+  expect_all("predict m", "--threads", no_counts);
+  expect_all("evaluate m d", "--threads", no_counts);
+  expect_all("forget m", "--batch", no_counts);
+  expect_all("infer g", "--sweeps", no_counts);
+  expect_all("infer g", "--tolerance", no_shares);
+  expect_all("sample wave", "--seed", no_counts);
+  expect_all("reproduce copy", "--tasks", no_counts);
+  for (const char* option : {"--splits", "--threads", "--epochs"}) {
+    expect_all("benchmark --data d", option, no_counts);
+  }
+  const std::string ten = run("sample wave --seed 10").out;
+  EXPECT_EQ(run("sample wave --seed 010").out, ten) << "decimal, not octal";
+  EXPECT_NE(run("sample wave --seed 8").out, ten);
 }
 
 TEST(Sample, IsATableThatFits) {
