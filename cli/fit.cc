@@ -441,7 +441,7 @@ void add_fit(CLI::App& app) {
   command
       ->add_option("--checkpoint-every", arguments->checkpoint.seconds,
                    "seconds from one writing to the next; 0: after every epoch (default: 10)")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(real_number(0, std::numeric_limits<double>::max()))
       ->option_text("SECONDS")
       ->group("Output");
   arguments->checkpoint.say = [](const std::string& line) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include <dma/data/atomic_file.h>
 #include <dma/regressor/model_file.h>
@@ -11,11 +10,10 @@
 #include "data/row_hash.h"
 #include "regressor/model_json.h"
 #include "regressor/safetensors.h"
+#include "regressor/strict_json.h"
 
 namespace dma::detail {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* format = "dma-checkpoint";
 // Another method ends with other bits: to be raised whenever a fit changes.
@@ -32,15 +30,22 @@ std::string fingerprint(const OrderedRows& rows) {
   return std::to_string(rows.rows) + " " + std::to_string(hash);
 }
 
-// The first option in which two fits differ.
+// The first option in which two fits differ. The file's may be anything.
 std::string difference(const std::string& of_file, const std::string& of_fit) {
-  const Json before = Json::parse(of_file, nullptr, false);
-  const Json now = Json::parse(of_fit);
-  for (const auto& [name, value] : now.items()) {
-    if (!before.is_object() || !before.contains(name)) break;
-    if (before[name] != value) return name + " " + before[name].dump() + ", now " + value.dump();
+  constexpr int deepest = 3;
+  constexpr std::size_t longest = 60;
+  const auto text = [](const StrictJson& value) { return value.dump().substr(0, longest); };
+  try {
+    const StrictJson before = parse_json(of_file, deepest);
+    const StrictJson now = parse_json(of_fit, deepest);
+    for (const auto& [name, value] : now.items()) {
+      if (!before.is_object() || !before.contains(name)) break;
+      if (before[name] != value) return name + " " + text(before[name]) + ", now " + text(value);
+    }
+  } catch (const NotMeant&) {
+    return "which cannot be read";
   }
-  return "which cannot be read";
+  return "of another version";
 }
 
 Numbers read_numbers(const SafetensorsFile& file, const std::string& name) {
