@@ -534,8 +534,10 @@ Matrix precision_without(const JointPosterior& posterior, const JointLedger& led
   precision.diagonal() = Eigen::Map<const Vector>(posterior.prior_precision.data(), weights);
   std::size_t first = 0;
   const auto add_until = [&](std::size_t end) {
-    const auto block = gradients.middleRows(index(first), index(end - first));
-    precision.selfadjointView<Eigen::Lower>().rankUpdate(block.transpose());
+    if (end > first) {  // Eigen divides by the number of rows
+      const auto block = gradients.middleRows(index(first), index(end - first));
+      precision.selfadjointView<Eigen::Lower>().rankUpdate(block.transpose());
+    }
     first = end + 1;
   };
   for (const std::size_t row : rows) add_until(row);
