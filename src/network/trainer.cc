@@ -436,7 +436,8 @@ class Trainer<T>::State {
     return go_on;
   }
 
-  // The belief without the batch's old message.
+  // The belief without the batch's old message. Where that was almost all the belief had, single precision may
+  // not have the digits for what is left.
   void set_cavity(std::size_t b) {
     cavity_tau_ = posterior_.tau;
     cavity_rho_ = posterior_.rho;
@@ -454,6 +455,16 @@ class Trainer<T>::State {
         cavity_rho_[k] -= share * (posterior_.rho[k] - prior_rho_[k]);
       }
     }
+    const auto lost =
+        std::ranges::find_if(cavity_rho_, [](T precision) { return !(precision > 0); });
+    if (lost != cavity_rho_.end())
+      throw NumericalBreakdown(layer_of(lost - cavity_rho_.begin()), b, 0);
+  }
+
+  std::size_t layer_of(std::ptrdiff_t weight) const {
+    std::size_t layer = 0;
+    while (posterior_.architecture.offset(layer + 1) <= static_cast<std::size_t>(weight)) ++layer;
+    return layer;
   }
 
   // The weights' moments, beside the cavity and what the sweep starts from.
