@@ -195,7 +195,7 @@ TEST(AlteredFile, TheCountersCount) {
 }
 
 TEST(AlteredFile, EveryChangedByteIsNoticed) {
-  for (const std::string& file : {independent_file(), joint_file(), noise_file()}) {
+  for (const std::string& file : {independent_file(), joint_file()}) {
     std::string altered = file;
     for (std::size_t k = 0; k < file.size(); ++k) {
       const auto right = static_cast<unsigned char>(file[k]);
