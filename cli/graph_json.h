@@ -19,7 +19,7 @@ struct GraphFile {
 // Throws BadInput with the name of the file and the place in it.
 GraphFile read_graph(const std::string& path);
 // The same of what was opened already.
-GraphFile read_graph(std::istream& in, const std::string& name);
+GraphFile read_graph(std::istream& in, const std::string& path);
 
 nlohmann::json to_json(const Graph& graph, const Beliefs& beliefs, const InferenceOptions& options);
 

@@ -196,7 +196,9 @@ void expect_model(const Regressor& model, const Model& fitted, const Table& tabl
 }
 
 TEST_P(EachKind, LearnsEveryUsableTable) {
-  for (const auto& [name, table] : usable_tables()) {
+  for (const auto& usable : usable_tables()) {
+    const auto& name = usable.name;
+    const Table& table = usable.table;  // clang 14 cannot capture a structured binding
     SCOPED_TRACE(name);
     expect_no_error(GetParam(), [&] {
       const auto model = Regressor::fit(table, quick(GetParam()));
@@ -206,7 +208,9 @@ TEST_P(EachKind, LearnsEveryUsableTable) {
 }
 
 TEST_P(EachKind, LearnsThemWithTheDefaultsToo) {
-  for (const auto& [name, table] : usable_tables()) {
+  for (const auto& usable : usable_tables()) {
+    const auto& name = usable.name;
+    const Table& table = usable.table;  // clang 14 cannot capture a structured binding
     if (table.rows() > 100) continue;
     SCOPED_TRACE(name);
     expect_no_error(GetParam(), [&] {
@@ -218,7 +222,9 @@ TEST_P(EachKind, LearnsThemWithTheDefaultsToo) {
 
 // All rows come a second time, then those of the fit go, then one more.
 TEST_P(EachKind, RowsComeAndGo) {
-  for (const auto& [name, table] : usable_tables()) {
+  for (const auto& usable : usable_tables()) {
+    const auto& name = usable.name;
+    const Table& table = usable.table;  // clang 14 cannot capture a structured binding
     SCOPED_TRACE(name);
     expect_no_error(GetParam(), [&] {
       auto model = Regressor::fit(table, quick(GetParam()));
