@@ -33,6 +33,7 @@ const std::map<std::string, Documented>& documented() {
       {"fit --seed", {0, any, true}},
       {"fit --threads", {0, 1024, true}},
       {"fit --holdout", {0, 0.9, false}},
+      {"fit --checkpoint-every", {0, finite, false}},
       {"predict --level", {0.001, 0.999999, false}},
       {"predict --threads", {0, 1024, true}},
       {"evaluate --threads", {0, 1024, true}},
