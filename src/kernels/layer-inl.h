@@ -372,8 +372,8 @@ HWY_INLINE bool backward_linear_rows(const DenseLayer<T>& layer, const LayerInpu
     if (checked) smallest = hn::Min(smallest, new_v);      \
   }
   std::size_t i = 0;
-  // Both rows are loaded before one is stored: they must not overlap in a vector.
-  for (; n >= lanes && i + 2 <= layer.outputs; i += 2) {
+  // A short row's vector reaches into the row below, whose old weights it stores again: the lower one comes last.
+  for (; i + 2 <= layer.outputs; i += 2) {
     T* w_row = layer.mean + i * n;
     T* v_row = layer.variance + i * n;
     const auto total0 = hn::Set(d, heard.total[i]), inverse0 = hn::Set(d, heard.inverse[i]);
