@@ -87,8 +87,12 @@ TEST(GreaterThan, NeverNegativeFarOut) {
     EXPECT_TRUE(message.is_valid()) << t;
     if (t >= 0 && t < 1e-8) t = 1e-3;
   }
-  EXPECT_THROW((void)GreaterThan{0}.message<double>(0, std::array{G::point(-1)}, Rule::direct),
-               std::domain_error);
+  for (const double at : {-1.0, 0.0}) {
+    EXPECT_THROW((void)GreaterThan{0}.message<double>(0, std::array{G::point(at)}, Rule::direct),
+                 std::domain_error);
+  }
+  EXPECT_EQ(GreaterThan{0}.message<double>(0, std::array{G::point(1e-300)}, Rule::direct),
+            G::uniform());
 }
 
 }  // namespace

@@ -109,6 +109,13 @@ TEST(LeakyRelu, PointMasses) {
   EXPECT_NEAR(message.variance(), 32, 1e-13);
 }
 
+// E[r'(x)] of x at the kink, where r' is 1 and the slope by halves.
+TEST(LeakyRelu, LinearAtTheKink) {
+  const auto message = LeakyRelu{0.5}.to_x_linear(G::from_moments(1.5, 2.25), G::point(0));
+  EXPECT_NEAR(message.mean(), 2, 1e-15);
+  EXPECT_NEAR(message.variance(), 4, 1e-14);
+}
+
 TEST(LeakyRelu, VariationalIsAPoint) {
   const auto to_y = [](double slope, G x) {
     return LeakyRelu{slope}.variational(0, std::array{G::uniform(), x});

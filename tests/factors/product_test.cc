@@ -130,6 +130,14 @@ TEST(Product, MarginalOfSharpMessages) {
   EXPECT_LT(x.variance(), 0.6);
 }
 
+// E[x] E[y] = 3, E[y] E[z] / E[y^2] = 3 * 5 / (9 + 1).
+TEST(Product, VariationalIsAPoint) {
+  const std::array in{G::from_moments(5, 2), G::from_moments(1, 4), G::from_moments(3, 1)};
+  EXPECT_EQ(Product{}.variational(0, in), G::point(3));
+  EXPECT_EQ(Product{}.variational(1, in), G::point(1.5));
+  EXPECT_EQ(Product{}.variational(2, in), G::point(1));  // 1 * 5 / (1 + 4)
+}
+
 TEST(Product, MarginalRefusesWhatCannotBeNormalised) {
   const std::array in{G::from_moments(1, 1), G{1, -0.5}, G::from_moments(1, 1)};
   EXPECT_THROW((void)Product{}.marginal(1, in), NoProjection);

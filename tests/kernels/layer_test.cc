@@ -147,6 +147,13 @@ double difference(const std::vector<T>& a, const std::vector<T>& b, std::size_t 
 }
 
 template <class T>
+double largest(const std::vector<T>& array, std::size_t count) {
+  double result = std::numeric_limits<double>::min();
+  for (std::size_t k = 0; k < count; ++k) result = std::max(result, std::abs(double(array[k])));
+  return result;
+}
+
+template <class T>
 double largest_difference(Rule rule, bool fused) {
   double worst = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -269,6 +276,39 @@ TEST(LayerKernels, SayWhenAVarianceIsRoundedAway) {
         copy.first = first;
         EXPECT_FALSE(copy.run(simd<float>(), rule, fused));
       }
+    }
+  }
+}
+
+// Of numbers so large that squares of means are of the size of variances, and both far from the ends.
+TEST(LayerKernels, WeakMessagesToTheInputs) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    for (const Rule rule : {Rule::direct, Rule::linear}) {
+      auto expected = random_layer<double>(seed);
+      expected.first = false;
+      std::fill_n(expected.back_mean.begin(), expected.outputs, 1e65);
+      std::fill_n(expected.back_variance.begin(), expected.outputs, 1e130);
+      auto actual = expected;
+      EXPECT_TRUE(expected.run(scalar<double>(), rule, false));
+      EXPECT_TRUE(actual.run(simd<double>(), rule, false));
+      const std::size_t n = actual.inputs;
+      EXPECT_LT(difference(expected.rho, actual.rho, n, largest(expected.rho, n)), 1e-13);
+      EXPECT_LT(difference(expected.tau, actual.tau, n, largest(expected.tau, n)), 1e-13);
+    }
+  }
+}
+
+TEST(LayerKernels, MessagesToTheInputsDoNotDependOnWhatStoodThere) {
+  for (const LayerKernels<double>* kernels : {&scalar<double>(), &simd<double>()}) {
+    for (const Rule rule : {Rule::direct, Rule::linear}) {
+      auto layer = random_layer<double>(2);
+      ASSERT_FALSE(layer.first);
+      auto used = layer;
+      for (std::size_t j = 0; j < used.inputs; ++j) used.tau[j] = used.rho[j] = 7;
+      EXPECT_TRUE(layer.run(*kernels, rule, false));
+      EXPECT_TRUE(used.run(*kernels, rule, false));
+      EXPECT_EQ(layer.tau, used.tau);
+      EXPECT_EQ(layer.rho, used.rho);
     }
   }
 }

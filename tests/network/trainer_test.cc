@@ -155,6 +155,57 @@ TEST(Ledger, ForgetAndAppendReturnsToTheSameFixedPoint) {
   EXPECT_LT(again, 1e-3);
 }
 
+// Of a single batch the average message is its own.
+TEST(Ledger, TheAverageOverOneBatchIsItsMessage) {
+  const Table table = wave(20, 0.3, 2);
+  const auto fitted = [&](LedgerMode mode) {
+    auto options = epochs(6);
+    options.ledger = mode;
+    Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+    trainer.append(table.data());
+    trainer.fit();
+    EXPECT_EQ(trainer.batches(), 1U);
+    return trainer.posterior();
+  };
+  const auto full = fitted(LedgerMode::full);
+  EXPECT_LT(prediction_shift(full, fitted(LedgerMode::average), table), 1e-9);
+  EXPECT_GT(prediction_shift(full, fitted(LedgerMode::none), table), 0.1);
+}
+
+TEST(Ledger, MessagesComeFromTheBeliefFromTheEpochThatWasAskedFor) {
+  const Table table = wave(60, 0.3, 2);
+  const auto fitted = [&](std::size_t belief_from) {
+    auto options = epochs(4);
+    options.belief_from_epoch = belief_from;
+    Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+    trainer.append(table.data());
+    trainer.fit();
+    return trainer.posterior();
+  };
+  const auto never_from_belief = fitted(never);
+  EXPECT_EQ(fitted(5).tau, never_from_belief.tau);
+  EXPECT_NE(fitted(4).tau, never_from_belief.tau);
+}
+
+TEST(Ledger, ErrorIsHowFarTheBeliefIsFromPriorTimesMessages) {
+  const Table table = wave(60, 0.3, 2);
+  const auto error_of = [&](double tau_factor, double rho_factor) {
+    Trainer<double> trainer(small(), draw_prior(small(), 1), epochs(3));
+    trainer.append(table.data());
+    trainer.fit();
+    std::vector<std::size_t> batch_rows(trainer.batches(), 20);
+    auto [posterior, ledger] = trainer.release();
+    posterior.tau[3] *= tau_factor;
+    posterior.rho[3] *= rho_factor;
+    Trainer<double> other(small(), draw_prior(small(), 1), epochs(3));
+    other.restore(std::move(posterior), std::move(ledger), batch_rows);
+    return other.ledger_error();
+  };
+  EXPECT_LT(error_of(1, 1), 1e-12);
+  EXPECT_NEAR(error_of(1, 1.001), 1e-3, 1e-9);
+  EXPECT_GT(error_of(1.5, 1), 1e-3);
+}
+
 TEST(Ledger, ModesReportTheirBytes) {
   const Table table = wave(100, 0.3, 2);
   for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
