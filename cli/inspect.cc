@@ -63,9 +63,7 @@ std::size_t bytes_of(const JointLedger& ledger) {
 
 std::size_t ledger_bytes(const JointMembers& joint) {
   std::size_t bytes = 0;
-  for (const JointMember& member : joint.members) {
-    bytes += bytes_of(member.ledger) + bytes_of(member.noise_ledger);
-  }
+  for (const JointMember& member : joint.members) bytes += bytes_of(member.ledger);
   return bytes;
 }
 

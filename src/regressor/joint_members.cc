@@ -195,13 +195,11 @@ class MemberTrainer {
 
   JointMember finish(const JointRows& rows, bool keep_ledger) {
     member_.ledger = {};
-    member_.noise_ledger = {};
     member_.function =
         function_.posterior(rows, variances_, keep_ledger ? &member_.ledger : nullptr);
     if (noise_) {
       if (!has_squares_) update_squares(rows);
-      member_.log_noise = noise_->posterior(noise_rows(), variances_,
-                                            keep_ledger ? &member_.noise_ledger : nullptr);
+      member_.log_noise = noise_->posterior(noise_rows(), variances_, nullptr);
     }
     return member_;
   }
@@ -680,17 +678,13 @@ void forget_rows(JointMember& member, std::span<const std::size_t> rows, bool al
   if (rows.empty()) return;
   forget(member.function, member.ledger, rows, all_in_ledger);
   erase_rows(member.ledger, rows);
-  if (member.log_noise) erase_rows(member.noise_ledger, rows);
 }
 
 }  // namespace
 
 std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t rows,
                                const RegressorOptions& options) {
-  const bool noise = !options.noise && !options.constant_noise;
-  const std::size_t numbers = architecture.weight_count() + 1 +
-                              (noise ? noise_architecture(architecture).weight_count() + 1 : 0);
-  return rows * numbers * sizeof(double) * options.ensemble;
+  return rows * (architecture.weight_count() + 1) * sizeof(double) * options.ensemble;
 }
 
 JointFits fit_joint(const Architecture& architecture, const RegressorOptions& options,
@@ -710,8 +704,7 @@ JointFits fit_joint(const Architecture& architecture, const RegressorOptions& op
         member = trainer.finish(own.view(), keep_ledger);
         note(trainer, targets, result);
         write_cavity(member, own, trainer.variances(), targets, k, result);
-        result.ledger_bytes += sizeof(double) * (member.ledger.gradients.size() +
-                                                 member.noise_ledger.gradients.size());
+        result.ledger_bytes += sizeof(double) * member.ledger.gradients.size();
       });
 }
 
@@ -739,17 +732,10 @@ JointFits change_members(const JointMembers& members, const RegressorOptions& op
           JointMember after = trainer.finish_on_top(own.view(), keeps_ledger);
           member.function = std::move(after.function);
           append(member.ledger, after.ledger);
-          // The noise stands: it has heard nothing from the new rows.
-          if (member.log_noise) {
-            member.noise_ledger.shifts.resize(member.ledger.shifts.size());
-            member.noise_ledger.gradients.resize(member.ledger.shifts.size() *
-                                                 member.log_noise->mean.size());
-          }
         }
         note(trainer, targets, result);
         write_cavity(member, own, trainer.variances(), targets, k, result);
-        result.ledger_bytes += sizeof(double) * (member.ledger.gradients.size() +
-                                                 member.noise_ledger.gradients.size());
+        result.ledger_bytes += sizeof(double) * member.ledger.gradients.size();
       });
   fits.members.shapes = members.shapes;
   return fits;

@@ -185,24 +185,24 @@ void add_tensors(const Members<T>& members, std::vector<Tensor>& tensors) {
   }
 }
 
-void add_tensors(const JointPosterior& posterior, const JointLedger& ledger,
-                 const std::string& name, std::vector<Tensor>& tensors) {
+void add_tensors(const JointPosterior& posterior, const std::string& name,
+                 std::vector<Tensor>& tensors) {
   tensors.push_back(tensor(name + "mean", posterior.mean));
   tensors.push_back(tensor(name + "prior_precision", posterior.prior_precision));
   tensors.push_back(tensor(name + "factor", posterior.factor));
   if (!posterior.centre.empty()) tensors.push_back(tensor(name + "centre", posterior.centre));
-  if (ledger.shifts.empty()) return;
-  tensors.push_back(tensor(name + "ledger.gradients", ledger.gradients));
-  tensors.push_back(tensor(name + "ledger.shifts", ledger.shifts));
 }
 
 void add_tensors(const JointMembers& joint, std::vector<Tensor>& tensors) {
   for (std::size_t m = 0; m < joint.members.size(); ++m) {
     const JointMember& member = joint.members[m];
-    add_tensors(member.function, member.ledger, member_name(m) + "function.", tensors);
-    if (member.log_noise) {
-      add_tensors(*member.log_noise, member.noise_ledger, member_name(m) + "log_noise.", tensors);
+    const std::string function = member_name(m) + "function.";
+    add_tensors(member.function, function, tensors);
+    if (!member.ledger.shifts.empty()) {
+      tensors.push_back(tensor(function + "ledger.gradients", member.ledger.gradients));
+      tensors.push_back(tensor(function + "ledger.shifts", member.ledger.shifts));
     }
+    if (member.log_noise) add_tensors(*member.log_noise, member_name(m) + "log_noise.", tensors);
   }
 }
 
@@ -279,9 +279,6 @@ JointMembers read_joint_members(const SafetensorsFile& file, const Architecture&
               "a noise network does not fit its function");
       check_inputs(file, member.noise_inputs, own.inputs());
       member.log_noise = read_joint(file, noise, own, JointUnit::step);
-      member.noise_ledger = read_joint_ledger(file, noise, rows, own.weight_count());
-      require(file, member.noise_ledger.shifts.size() == member.ledger.shifts.size(),
-              "a noise network's ledger is of other rows");
     }
     joint.members.push_back(std::move(member));
   }

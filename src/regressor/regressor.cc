@@ -86,10 +86,7 @@ void forget_ledger(Members<T>& members) {
 }
 
 void forget_ledger(JointMembers& members) {
-  for (JointMember& member : members.members) {
-    member.ledger = {};
-    member.noise_ledger = {};
-  }
+  for (JointMember& member : members.members) member.ledger = {};
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST(ModelFile, HoldsAJointModel) {
   const auto& other = std::get<JointMembers>(again.model().members).members;
   EXPECT_EQ(other[1].function.factor, members[1].function.factor);
   EXPECT_EQ(other[1].log_noise->mean, members[1].log_noise->mean);
-  EXPECT_EQ(other[1].noise_ledger.gradients, members[1].noise_ledger.gradients);
+  EXPECT_EQ(other[1].ledger.gradients, members[1].ledger.gradients);
   EXPECT_EQ(other[1].noise_inputs.value_mean, members[1].noise_inputs.value_mean);
   EXPECT_EQ(other[1].noise_inputs.low, members[1].noise_inputs.low);
 }
@@ -177,7 +177,7 @@ TEST(ModelFile, IsSafetensors) {
   EXPECT_EQ(length % 8, 0U);
   const json header = json::parse(file.substr(8, length));
   EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
-  EXPECT_EQ(header["__metadata__"]["version"], "6");
+  EXPECT_EQ(header["__metadata__"]["version"], "7");
   EXPECT_EQ(header["__metadata__"]["precision"], "float");
   std::size_t end = 0;
   for (const auto& [name, entry] : header.items()) {
@@ -235,11 +235,11 @@ TEST(ModelFile, SaysWhyItRefuses) {
   const std::string file = content(scratch.path("m"));
   expect("", "is not a dma model: only 0 bytes");
   expect("a,b\n1,2\n" + std::string(100, 'x'), "is not a dma model");
-  expect(with(file, "\"version\":\"6\"", "\"version\":\"7\""), "is damaged: its checksum is");
-  expect(resealed(with(file, "\"version\":\"6\"", "\"version\":\"7\"")),
-         "has model format 7, this program reads formats 2 to 6");
-  expect(resealed(with(file, "\"version\":\"6\"", "\"version\":\"1\"")),
-         "has model format 1, this program reads formats 2 to 6");
+  expect(with(file, "\"version\":\"7\"", "\"version\":\"8\""), "is damaged: its checksum is");
+  expect(resealed(with(file, "\"version\":\"7\"", "\"version\":\"8\"")),
+         "has model format 8, this program reads formats 2 to 7");
+  expect(resealed(with(file, "\"version\":\"7\"", "\"version\":\"1\"")),
+         "has model format 1, this program reads formats 2 to 7");
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
   expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit into the file");
@@ -252,7 +252,7 @@ TEST(ModelFile, SaysWhyItRefuses) {
          "do not fit together");
   expect(resealed(with(file, "\\\"architecture\\\"", "\\\"architexture\\\"")),
          "its description cannot be read");
-  expect(as_format(file, "6", [](auto& report) { report.erase("rows_changed"); }),
+  expect(as_format(file, "7", [](auto& report) { report.erase("rows_changed"); }),
          "its description cannot be read");
   const auto curve = file.find("\\\"coverage_curve\\\":[") + 20;
   std::string short_curve = file;

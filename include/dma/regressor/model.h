@@ -110,7 +110,7 @@ struct JointMember {
   std::optional<JointPosterior> log_noise = {};
   NoiseInputs noise_inputs = {};
   double noise_variance = 0;
-  JointLedger ledger = {}, noise_ledger = {};  // empty if not kept
+  JointLedger ledger = {};  // the function's; empty if not kept
 };
 
 // What the cavity predictions say about the noise as a whole: its log gains N(shift, spread^2).
