@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -93,6 +94,25 @@ TEST(Ledger, ForgettingEverythingReturnsToThePrior) {
     EXPECT_NEAR(trainer.posterior().rho[k] * prior.variance[k], 1, 1e-9);
     EXPECT_NEAR(trainer.posterior().tau[k] * prior.variance[k], prior.mean[k], 1e-9);
   }
+}
+
+TEST(Ledger, ForgettingSeveralBatchesIsForgettingEach) {
+  const Table table = wave(60, 0.3, 1);
+  auto options = epochs(3);
+  options.batch_size = 10;
+  const auto fitted = [&] {
+    Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+    trainer.append(table.data());
+    trainer.fit();
+    return trainer;
+  };
+  auto at_once = fitted();
+  at_once.forget(std::array<std::size_t, 3>{0, 2, 3});
+  auto one_by_one = fitted();
+  for (const std::size_t batch : {3U, 2U, 0U}) one_by_one.forget(batch);
+  EXPECT_EQ(at_once.batches(), 3U);
+  EXPECT_EQ(at_once.posterior().tau, one_by_one.posterior().tau);
+  EXPECT_EQ(at_once.posterior().rho, one_by_one.posterior().rho);
 }
 
 // Distance of two posteriors: the largest shift of a prediction, in its own standard deviations.
