@@ -495,6 +495,23 @@ TEST_P(EachBelief, UpdateWithTheOldDataIsNearANewFit) {
   EXPECT_NE(now.training, before);
 }
 
+TEST_P(EachBelief, TheOrderOfForgettingDoesNotMatter) {
+  const Table table = wave_table(60, 0.3, 10);
+  const auto model = Regressor::fit(table, quick());
+  auto earlier_first = model;
+  earlier_first.forget_batch(2);
+  earlier_first.forget_batch(6);  // has been 7
+  auto later_first = model;
+  later_first.forget_batch(7);
+  later_first.forget_batch(2);
+  const auto one = earlier_first.predict(table);
+  const auto other = later_first.predict(table);
+  for (std::size_t n = 0; n < one.size(); ++n) {
+    EXPECT_NEAR(one[n].mean, other[n].mean, 1e-9 * one[n].stddev());
+    EXPECT_NEAR(one[n].stddev(), other[n].stddev(), 1e-9 * one[n].stddev());
+  }
+}
+
 TEST_P(EachBelief, ForgetWithoutDataWholeBatchesGo) {
   const Table table = wave_table(100, 0.3, 10);
   auto model = Regressor::fit(table, quick());
