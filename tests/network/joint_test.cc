@@ -267,6 +267,31 @@ TEST(Evidence, FindsTheNoiseAndTheColumnsThatMatter) {
   }
 }
 
+// MacKay's fixed point, with Eigen's covariance S of the linear model: p_k m_k^2 = 1 - p_k S_kk for every column,
+// noise (N - sum (1 - p_k S_kk)) = |y - X m|^2, the bias among the sum. Twelve rows for three weights.
+TEST(Evidence, EndsAtItsFixedPoint) {
+  const Rows rows = linear_rows(12, 2, 0.5, 6);
+  JointTrainer trainer(linear(2), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  double noise = 0.1;
+  Vector variances = Vector::Constant(12, noise);
+  JointSettings settings;
+  settings.epochs = 300;
+  settings.evidence_before = 1000;
+  settings.tolerance = 0;
+  trainer.fit(rows.view(), variances, &noise, settings);
+  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  const Eigen::Map<const Vector> prior(posterior.prior_precision.data(), 3);
+  const Matrix x = rows.design();
+  const Matrix covariance = (Matrix(prior.asDiagonal()) + x.transpose() * x / noise).inverse();
+  const Vector mean = covariance * x.transpose() * rows.y() / noise;
+  const Vector determined = Vector::Ones(3) - prior.cwiseProduct(covariance.diagonal());
+  for (Eigen::Index k = 0; k < 2; ++k) {
+    EXPECT_NEAR(prior[k] * mean[k] * mean[k], determined[k], 1e-9);
+  }
+  EXPECT_NEAR(noise * (12 - determined.sum()) / (rows.y() - x * mean).squaredNorm(), 1, 1e-9);
+  EXPECT_GT(determined.sum(), 2.8);
+}
+
 // f is the log of a variance: 1 on one side, 9 on the other.
 TEST(LogVariance, IsLearnt) {
   special::Random random(8);

@@ -99,6 +99,38 @@ TEST_P(EachBelief, FitIsWiderWhereNothingWasSeen) {
   EXPECT_NEAR(predicted[0].cdf(predicted[0].lower(0.5)), 0.25, 1e-10);
 }
 
+// Noise 1 everywhere. Thirty of the rows have twenty columns of their own, and hardly a residual left: there the noise
+// is what the function is unsure about, which the squared residuals alone do not know.
+TEST(Regressor, WhatWasFittedIsNotTakenForQuiet) {
+  double log_ratio = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    special::Random random(seed);
+    Table table;
+    for (int k = 0; k < 20; ++k) table.columns.push_back({.name = "c" + std::to_string(k)});
+    table.columns.push_back({.name = "own"});
+    table.columns.push_back({.name = "y"});
+    for (int n = 0; n < 230; ++n) {
+      const bool own = n < 30;
+      double y = random.normal();
+      for (std::size_t k = 0; k < 20; ++k) {
+        table.columns[k].numbers.push_back(own ? random.normal() : 0);
+        y += 3 * table.columns[k].numbers.back();
+      }
+      table.columns[20].numbers.push_back(own ? 1 : 0);
+      table.columns[21].numbers.push_back(y);
+    }
+    const auto model = Regressor::fit(table, {.target = "y", .hidden = {2}, .ensemble = 1});
+    const auto predicted = model.predict(table);
+    double own = 0;
+    double others = 0;
+    for (std::size_t n = 0; n < 230; ++n) {
+      (n < 30 ? own : others) += std::log(predicted[n].noise_std) / (n < 30 ? 30 : 200);
+    }
+    log_ratio += (own - others) / 5;
+  }
+  EXPECT_NEAR(log_ratio, 0, 0.2);
+}
+
 // y = a + N(0, exp(a)): the noise grows with a, but not beyond what was seen.
 TEST(Regressor, NoiseIsNotExtrapolated) {
   special::Random random(4);
