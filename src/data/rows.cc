@@ -15,9 +15,10 @@ namespace {
 // A quote that is not closed must not bring the rest of a large file into memory.
 constexpr std::size_t longest_row = std::size_t{1} << 28U;
 
-// What the delimiter is found from.
+// What the delimiter is found from: so many lines, or those that begin in so many bytes if they are longer, but some.
 constexpr std::size_t sample_lines = 100;
 constexpr std::size_t sample_bytes = std::size_t{1} << 20U;
+constexpr std::size_t fewest_lines = 3;
 constexpr std::array<char, 4> delimiters = {',', ';', '\t', '|'};
 
 bool is_blank(std::span<const Cell> cells) {
@@ -77,6 +78,19 @@ bool is_better(const Explanation& a, const Explanation& b) {
   }
   const auto agreeing = [](const Explanation& e) { return e.columns > 1 ? e.agreeing : 0; };
   return agreeing(a) > agreeing(b);
+}
+
+// How long the text is up to the end of so many lines that are not blank; npos if it has fewer.
+std::size_t length_of_lines(std::string_view text, std::size_t lines) {
+  std::size_t length = 0;
+  while (lines > 0) {
+    const std::size_t end = text.find('\n', length);
+    if (end == std::string_view::npos) return end;
+    const std::string_view line = text.substr(length, end - length);
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) --lines;
+    length = end + 1;
+  }
+  return length;
 }
 
 bool can_delimit(char c) {
@@ -146,24 +160,35 @@ bool RowReader::add_text() {
   return got > 0;
 }
 
+// The first lines of the text, the same ones whatever the size of the blocks; empty if there has to be more.
+std::string_view RowReader::sample() const {
+  const std::string_view text(buffer_.data() + begin_, end_ - begin_);
+  const std::size_t usual = length_of_lines(text.substr(0, sample_bytes), sample_lines);
+  if (usual != std::string_view::npos) return text.substr(0, usual);
+  const std::size_t fewest = length_of_lines(text, fewest_lines);
+  if (text.size() < sample_bytes || fewest == std::string_view::npos) return {};
+  return text.substr(0, std::max(fewest, sample_bytes));
+}
+
 char RowReader::find_delimiter(bool header) {
-  const auto lines = [&] {
-    return static_cast<std::size_t>(
-        std::count(buffer_.data() + begin_, buffer_.data() + end_, '\n'));
-  };
-  const auto too_little = [&] { return end_ < sample_bytes ? sample_lines : 2; };
+  std::string_view text;
   std::size_t looked_at = 0;
-  while (end_ < longest_row) {
-    // Counting again only after doubling keeps this linear for any size of block.
-    if (end_ >= 2 * looked_at && lines() > too_little()) break;
-    if (end_ >= 2 * looked_at) looked_at = end_;
-    if (!add_text()) break;
+  while (text.empty() && end_ < longest_row) {
+    // Looking again only after doubling keeps this linear for any size of block.
+    if (end_ >= 2 * looked_at) {
+      looked_at = end_;
+      text = sample();
+    }
+    if (text.empty() && !add_text()) break;
   }
+  if (text.empty()) text = sample();
+  const bool whole = text.empty();
+  if (whole) text = {buffer_.data() + begin_, end_ - begin_};
   char best = delimiters[0];
   Explanation best_explanation{.valid = false};
   for (const char delimiter : delimiters) {
     Scanner scanner(delimiter);
-    scanner.set_text(buffer_.data() + begin_, buffer_.data() + end_, complete_);
+    scanner.set_text(text.data(), text.data() + text.size(), whole && complete_);
     const Explanation explanation = explain(scanner, header);
     if (!is_better(explanation, best_explanation)) continue;
     best = delimiter;

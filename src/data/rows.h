@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dma/data/csv.h>
@@ -44,6 +45,7 @@ class RowReader {
   void skip_mark();
   bool add_text();
   void continue_row();
+  std::string_view sample() const;
   char find_delimiter(bool header);
   [[noreturn]] void fail(Scanner::Found found) const;
 

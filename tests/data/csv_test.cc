@@ -533,6 +533,36 @@ TEST(CsvBlocks, ErrorsDoNotDependOnThem) {
   }
 }
 
+// 1,5;2 says semicolon, x,y says comma: the delimiter is found from a hundred lines, and blank ones do not count.
+TEST(CsvBlocks, TheDelimiterDoesNotDependOnThem) {
+  const auto content = [](std::size_t semicolons) {
+    std::string text = "a,b;c\n" + std::string(99, '\n');
+    for (std::size_t n = 0; n < semicolons; ++n) text += "1,5;2\n";
+    for (std::size_t n = 0; n < 200; ++n) text += "x,y\n";
+    return text;
+  };
+  for (const std::size_t block : {1U, 2U, 3U, 7U, 20U, 70U, 150U, 200U, 512U, 1U << 16U}) {
+    EXPECT_EQ(error_of(content(10), {.block = block}), "no error") << block;
+    const std::string error = error_of(content(99), {.block = block});
+    EXPECT_NE(error.find("line 200: expected 2 cells"), std::string::npos) << block << error;
+  }
+}
+
+// A megabyte is looked at if lines are long, or three of them.
+TEST(CsvBlocks, TheDelimiterOfLongLinesDoesNotDependOnThem) {
+  for (const std::size_t words : {100'000U, 400'000U}) {
+    const std::string word(words, 'w');
+    std::string content = "a,b;c\n";
+    for (int n = 0; n < 12; ++n) content += word + ",5;2\n";
+    for (int n = 0; n < 200; ++n) content += "x,y\n";
+    const std::string expected = error_of(content, {.block = 1U << 24U});
+    EXPECT_NE(expected, "no error");
+    for (const std::size_t block : {10'000U, 300'000U, 1'000'000U, 1'500'000U}) {
+      EXPECT_EQ(error_of(content, {.block = block}), expected) << block;
+    }
+  }
+}
+
 TEST(CsvBlocks, ARowLargerThanManyBlocks) {
   const std::string word(3'000'000, 'w');
   const Table table = read("a,b\n1,\"" + word + "\"\n2,x\n", {.block = 1 << 16});
