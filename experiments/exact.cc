@@ -54,10 +54,12 @@ struct Chains {
         mixture_nll(tasks),
         divergences(tasks) {}
 
-  Method method(baselines::HamiltonianOptions options) {
-    return {name, [this, options](const Task& task, std::uint64_t seed) mutable {
-              options.seed = seed;
-              ExactPosterior exact = exact_posterior(task, prior(task, seed), options);
+  // Its runs may be at the same time.
+  Method method(const baselines::HamiltonianOptions& options) {
+    return {name, [this, options](const Task& task, std::uint64_t seed) {
+              baselines::HamiltonianOptions own = options;
+              own.seed = seed;
+              ExactPosterior exact = exact_posterior(task, prior(task, seed), own);
               rhat[seed - 1] = exact.max_rhat;
               mixture_nll[seed - 1] = exact.mixture_nll;
               divergences[seed - 1] = exact.divergences;
