@@ -5,26 +5,36 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <string>
 
 namespace dma::cli {
 namespace {
 
-// Not a sig_atomic_t: it is read by other threads than the one that handles the signal.
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
+// When it was asked to stop, in milliseconds; 0: it was not. Not a sig_atomic_t: it is read by other threads than the
+// one that handles the signal.
+std::atomic<std::int64_t> first_asked = 0;
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-extern "C" void ask_to_stop(int /*signal*/) {
-  interrupted = true;
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+// Calls nothing but what a signal's handler may.
+extern "C" void ask_to_stop(int signal) {
+  constexpr std::int64_t patience = 500;
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t milliseconds = now.tv_sec * std::int64_t{1000} + now.tv_nsec / 1'000'000;
+  std::int64_t first = 0;
+  if (first_asked.compare_exchange_strong(first, milliseconds)) return;
+  if (milliseconds - first < patience) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 }  // namespace
 
 Interruption::Interruption() {
-  interrupted = false;
+  first_asked = 0;
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
 }
@@ -32,7 +42,7 @@ Interruption::~Interruption() {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
-bool Interruption::asked() { return interrupted; }
+bool Interruption::asked() { return first_asked != 0; }
 
 ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 

@@ -10,7 +10,8 @@
 
 namespace dma::cli {
 
-// While one of these exists, the first Ctrl-C (or SIGTERM) only asks to stop; the second ends the program.
+// While one of these exists, Ctrl-C (or SIGTERM) only asks to stop; another half a second later, or after that, ends
+// the program. timeout(1) sends its signal twice at once.
 class Interruption {
  public:
   Interruption();

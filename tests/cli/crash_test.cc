@@ -270,6 +270,9 @@ TEST(Terminated, AFitEndsCleanlyAndGoesOn) {
   for (int wait = 0; wait < 3000 && first_size() < 10000; ++wait) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  // Twice, as timeout(1) does.
+  ::kill(child, SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ::kill(child, SIGTERM);
   int status = 0;
   ::waitpid(child, &status, 0);
