@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tools/fuzz.sh BUILD SECONDS [TARGET...]: runs the fuzz targets of a build (all, or those named), each for so long,
 # from a copy of fuzz/corpus. The first finding ends it; the input is kept in BUILD/findings. ./dev fuzz calls it.
+# DMA_FUZZ_SEED=N: the same inputs every time, as far as the time reaches.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -42,7 +43,7 @@ start() {
     export ASAN_OPTIONS=detect_leaks=0:malloc_context_size=3:quarantine_size_mb=16 &&
     exec "$build/fuzz/fuzz_$target" "$target" \
       -dict="$root/fuzz/dictionaries/$target.dict" -max_len="${longest[$target]}" \
-      -detect_leaks=0 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+      -seed="${DMA_FUZZ_SEED:-0}" -detect_leaks=0 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
       -artifact_prefix="$build/findings/$target-") >"$scratch/$target.log" 2>&1 &
   running[$!]=$target
 }
