@@ -43,7 +43,8 @@ start() {
     export ASAN_OPTIONS=detect_leaks=0:malloc_context_size=3:quarantine_size_mb=16 &&
     exec "$build/fuzz/fuzz_$target" "$target" \
       -dict="$root/fuzz/dictionaries/$target.dict" -max_len="${longest[$target]}" \
-      -seed="${DMA_FUZZ_SEED:-0}" -detect_leaks=0 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+      -seed="${DMA_FUZZ_SEED:-0}" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
+      -detect_leaks=0 -print_final_stats=1 \
       -artifact_prefix="$build/findings/$target-") >"$scratch/$target.log" 2>&1 &
   running[$!]=$target
 }
