@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -107,13 +108,15 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// A model that can forget a batch does so, or says why not.
+// A model that can forget a batch does so, or says why not: also by predictions that the change cannot be measured by.
 void forget(Regressor model) {
   try {
     if (!model.model().batch_rows.empty()) model.forget_batch(0);
   } catch (const NetworkError& error) {
     require_one_line(error.what());
   } catch (const DataError& error) {
+    require_one_line(error.what());
+  } catch (const NoPrediction& error) {
     require_one_line(error.what());
   }
 }
@@ -123,7 +126,11 @@ void predict(const Regressor& model, const std::vector<double>& inputs) {
   try {
     const auto predicted = model.predict_encoded(inputs, 1, 1);
     require(predicted.size() == model.encoder().targets.size(), "every target is predicted");
-  } catch (const std::runtime_error& error) {
+    for (const Predicted& one : predicted) {
+      require(std::isfinite(one.mean) && std::isfinite(one.epistemic_std), "a belief is finite");
+      require(std::isfinite(one.noise_std) && std::isfinite(one.noise_spread), "noise is finite");
+    }
+  } catch (const NoPrediction& error) {
     require_one_line(error.what());
   }
 }

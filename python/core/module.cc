@@ -27,6 +27,8 @@ void translate(std::exception_ptr thrown) {
     PyErr_SetString(PyExc_OSError, error.what());
   } catch (const dma::NumericalBreakdown& error) {
     PyErr_SetString(PyExc_FloatingPointError, error.what());
+  } catch (const dma::NoPrediction& error) {
+    PyErr_SetString(PyExc_FloatingPointError, error.what());
   }
 }
 

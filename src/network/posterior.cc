@@ -36,10 +36,7 @@ void predict_rows(const Posterior<T>& posterior, std::span<const double> inputs,
   for (std::size_t n = begin; n < end; ++n) {
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = T(inputs[n * row.size() + j]);
     if (const auto broken = sweep.forward(row)) {
-      throw std::runtime_error(
-          "row " + std::to_string(n) +
-          ": the prediction is not finite; the inputs are too large for layer " +
-          std::to_string(*broken));
+      throw NoPrediction(n, "the inputs are too large for layer " + std::to_string(*broken));
     }
     for (std::size_t k = 0; k < outputs; ++k) {
       prediction.mean[n * outputs + k] = static_cast<double>(sweep.output_mean()[k]);
@@ -74,6 +71,9 @@ void mix_noise(std::span<const Prediction> parts, Prediction& mixture) {
 }
 
 }  // namespace
+
+NoPrediction::NoPrediction(std::size_t row, const std::string& why)
+    : std::runtime_error("row " + std::to_string(row) + ": the prediction is not finite; " + why) {}
 
 Prediction mix(std::span<const Prediction> parts) {
   Prediction mixture = empty_prediction(parts.front().mean.size());

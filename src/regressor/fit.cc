@@ -105,6 +105,11 @@ Prediction predict_all(const JointMembers& members, std::size_t targets,
   return predict(members, targets, inputs, rows, threads);
 }
 
+bool is_finite(const Predicted& one) {
+  return std::isfinite(one.mean) && std::isfinite(one.epistemic_std) &&
+         std::isfinite(one.noise_std) && std::isfinite(one.noise_spread);
+}
+
 }  // namespace
 
 std::vector<Predicted> predict_rows(const Model& model, std::span<const double> inputs,
@@ -113,7 +118,13 @@ std::vector<Predicted> predict_rows(const Model& model, std::span<const double> 
   const auto predict_members = [&](const auto& members) {
     return predict_all(members, targets, inputs, rows, threads);
   };
-  return in_own_units(std::visit(predict_members, model.members), model.encoder);
+  auto predicted = in_own_units(std::visit(predict_members, model.members), model.encoder);
+  const auto broken = std::find_if_not(predicted.begin(), predicted.end(), is_finite);
+  if (broken != predicted.end()) {
+    throw NoPrediction(static_cast<std::size_t>(broken - predicted.begin()) / targets,
+                       "the inputs are too large for this model");
+  }
+  return predicted;
 }
 
 Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,

@@ -509,6 +509,31 @@ TEST(LyingArrays, NumbersThatAreNoBelief) {
   expect_refused(with_number(file, "member.0.noise_variance", 0, -1.0), "noise variance");
 }
 
+template <class Call>
+void expect_no_prediction(const Call& call) {
+  try {
+    call();
+    ADD_FAILURE() << "a prediction was made";
+  } catch (const NoPrediction& error) {
+    EXPECT_EQ(std::string(error.what()).find("row 0: the prediction is not finite; "), 0U)
+        << error.what();
+  }
+}
+
+// Each is finite; only a prediction shows that they are too large. Found by fuzzing: forgetting predicts too.
+TEST(LyingArrays, NumbersThatNoPredictionHolds) {
+  for (const std::string& file :
+       {with_number(independent_file(), "member.0.posterior.tau", 0, 1e300),
+        with_number(joint_file(), "member.0.function.mean", 0, 1e300),
+        with_number(noise_file(), "member.0.log_noise.factor", 0, 1e-200)}) {
+    Regressor model = load(file);
+    const auto before = model.to_bytes();
+    expect_no_prediction([&] { model.predict(small_table(), 1); });
+    expect_no_prediction([&] { model.forget_batch(0); });
+    EXPECT_EQ(model.to_bytes(), before);
+  }
+}
+
 // Formats up to 6 kept what the rows had told the noise network.
 TEST(OldFile, MessagesToTheNoiseNetworkAreLeftOut) {
   const std::string file = noise_file();

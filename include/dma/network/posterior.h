@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <dma/network/architecture.h>
@@ -25,6 +27,11 @@ struct Prediction {
   std::vector<double> epistemic_variance;  // of the function: what more data could remove
   std::vector<double> noise_variance;      // of an observation around it
   std::vector<double> noise_spread = {};   // of the log of that; empty: the noise is known
+};
+
+// Inputs or weights are so large that a prediction has no number.
+struct NoPrediction : std::runtime_error {
+  NoPrediction(std::size_t row, const std::string& why);
 };
 
 // One forward sweep per row. The answer does not depend on the number of threads; 0 means all cores.

@@ -4,8 +4,9 @@
 //   for (const auto& p : model.predict(dma::read_csv("new.csv"))) fmt::print("{} ± {}\n", p.mean, p.stddev());
 //   model.save("model.safetensors");
 //
-// A table that cannot be used is a DataError, a model file a ModelError, an option a NetworkError. The same table,
-// options and seed give the same bits, whatever the number of threads and the order of the columns.
+// A table that cannot be used is a DataError, a model file a ModelError, an option a NetworkError; rows of which a
+// prediction is not finite are a NoPrediction. The same table, options and seed give the same bits, whatever the number
+// of threads and the order of the columns.
 #pragma once
 
 #include <cstddef>
