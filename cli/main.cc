@@ -11,13 +11,17 @@
 
 namespace {
 
-// CLI11 says no more than that a subcommand is required when the first word is not one.
+// CLI11 says "was given a disallowed flag override" of --json=1, and no more than that a subcommand is required when
+// the first word is not one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return error.what();
+  const std::string text = error.what();
+  const auto flag = text.find(" was given a disallowed flag override");
+  if (flag != std::string::npos) return "--" + text.substr(0, flag) + " takes no value";
+  if (argc < 2 || argv[1][0] == '-') return text;
   const std::string word = argv[1];
   std::string names;
   for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == word) return error.what();
+    if (command->get_name() == word) return text;
     names += " " + command->get_name();
   }
   return "there is no command '" + word + "'; there are:" + names;

@@ -252,6 +252,9 @@ TEST(Command, WrongUseIsStatusTwo) {
   expect_misuse("infer " + example("product.json") + " --engine gibbs",
                 "--engine: gibbs not in {adf,direct,ep,vmp}");
   expect_misuse("infer " + example("product.json") + " --sweeps 0", "--sweeps");
+  expect_misuse("infer " + example("product.json") + " --json=1", "dma: --json takes no value\n");
+  expect_misuse("fit x.csv --no-calibration=" + std::string(50, '1'),  // found by fuzzing
+                "dma: --no-calibration takes no value\n");
   expect_misuse("infer", "graph is required");
   expect_misuse("infre", "there is no command 'infre'; there are: fit");
   expect_misuse("", "subcommand is required");
