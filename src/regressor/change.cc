@@ -63,7 +63,7 @@ OrderedRows probes(std::size_t width) {
 }
 
 std::size_t batches_of(std::size_t rows, std::size_t batch_size) {
-  return (rows + batch_size - 1) / batch_size;
+  return rows / batch_size + (rows % batch_size == 0 ? 0 : 1);
 }
 
 // Finds rows by their hash; a row that stands twice is found twice.

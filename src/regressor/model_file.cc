@@ -404,12 +404,20 @@ std::size_t count_rows(const SafetensorsFile& file, const Model& model) {
   return rows;
 }
 
-// Charts are drawn from these: no list may be longer or shorter than it should be.
+// Charts are drawn from these, and changes are planned by them.
 void check_report(const SafetensorsFile& file, const Model& model) {
   const FitReport& report = model.report;
   const std::size_t targets = model.encoder.targets.size();
-  require(file, report.cavity.size() == targets && report.noise_std.size() == targets,
+  require(file,
+          report.cavity.size() == targets && report.noise_std.size() == targets &&
+              report.noise_at_floor.size() == targets,
           "its report is of other targets");
+  const Architecture& architecture = architecture_of(model);
+  require(file,
+          report.layers == architecture.widths && report.weights == architecture.weight_count(),
+          "its report is of another network");
+  require(file, report.batch_size > 0 && report.rows >= model.row_hashes.size(),
+          "its report is of other rows");
   require(file, report.training.empty() || report.training.size() == model.options.ensemble,
           "its training curves are of other members");
   for (const Metrics& metrics : report.cavity) {

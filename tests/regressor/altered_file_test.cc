@@ -453,6 +453,20 @@ TEST(LyingDescription, BatchesWhoseRowsOverflow) {
   expect_refused(with_number(file, "batch_rows", 0, std::uint64_t{3}), "do not fit together");
 }
 
+TEST(LyingDescription, AReportOfSomethingElse) {
+  const auto report = [](const char* name, const Json& value) {
+    return with_description(independent_file(), [&](Json& json) { json["report"][name] = value; });
+  };
+  EXPECT_EQ(loading_of(report("rows", 4)).refusal, "");
+  expect_refused(report("rows", 3), "its report is of other rows");
+  expect_refused(report("batch_size", 0), "its report is of other rows");  // found by fuzzing
+  expect_refused(report("weights", 5), "its report is of another network");
+  expect_refused(report("layers", {1, 2, 1}), "its report is of another network");
+  expect_refused(report("noise_std", Json::array()), "its report is of other targets");
+  expect_refused(report("noise_at_floor", Json::array()), "its report is of other targets");
+  expect_refused(report("cavity", Json::array()), "its report is of other targets");
+}
+
 TEST(LyingDescription, ScalesThatAreNone) {
   const auto encoder = [](const char* list, const char* name, const Json& value) {
     return with_description(joint_file(),
