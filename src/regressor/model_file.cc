@@ -244,7 +244,7 @@ JointPosterior read_joint(const SafetensorsFile& file, const std::string& name,
 
 JointLedger read_joint_ledger(const SafetensorsFile& file, const std::string& name,
                               std::size_t rows, std::size_t weights) {
-  if (!file.has(name + "ledger.shifts")) return {};
+  if (rows == 0) return {};
   JointLedger ledger{file.read<double>(name + "ledger.gradients", {product(file, rows, weights)}),
                      file.read<double>(name + "ledger.shifts", {rows})};
   require(file, all_finite(ledger.gradients) && all_finite(ledger.shifts),
@@ -260,14 +260,14 @@ void check_inputs(const SafetensorsFile& file, const NoiseInputs& inputs, std::s
 }
 
 JointMembers read_joint_members(const SafetensorsFile& file, const Architecture& architecture,
-                                const Json& members, std::size_t rows) {
+                                const Json& members, std::size_t rows_in_ledger) {
   JointMembers joint;
   for (std::size_t m = 0; m < members.size(); ++m) {
     const Json& json = members[m];
     JointMember member;
     const std::string function = member_name(m) + "function.";
     member.function = read_joint(file, function, architecture, JointUnit::leaky_relu);
-    member.ledger = read_joint_ledger(file, function, rows, architecture.weight_count());
+    member.ledger = read_joint_ledger(file, function, rows_in_ledger, architecture.weight_count());
     json.at("noise_variance").get_to(member.noise_variance);
     json.at("noise_inputs").get_to(member.noise_inputs);
     require(file, member.noise_variance > 0, "the noise variance is not one");
@@ -454,7 +454,8 @@ Model model_from(const SafetensorsFile& file) {
     require(file,
             members.size() % targets == 0 && members.size() / targets == model.options.ensemble,
             "has another number of members than it says");
-    JointMembers read = read_joint_members(file, architecture, members, rows);
+    const bool full = model.options.ledger == LedgerMode::full;
+    JointMembers read = read_joint_members(file, architecture, members, full ? rows : 0);
     json.at("noise_shapes").get_to(read.shapes);
     check_shapes(file, read.shapes, targets);
     model.members = std::move(read);

@@ -548,6 +548,21 @@ TEST(LyingArrays, NumbersThatNoPredictionHolds) {
   }
 }
 
+// Found by fuzzing: forgetting read messages that were not there.
+TEST(LyingArrays, ALedgerThatIsNotThere) {
+  const std::string file = joint_file();
+  const std::string slim =
+      with_description(file, [](Json& json) { json["options"]["ledger"] = "none"; });
+  EXPECT_EQ(predictions(load(without)), predictions(load(file)));
+  const std::string renamed = with_header(file, [](Json& header) {
+    for (const std::string name : {"gradients", "shifts"}) {
+      header["member.0.other." + name] = header["member.0.function.ledger." + name];
+      header.erase("member.0.function.ledger." + name);
+    }
+  });
+  expect_refused(renamed, "member.0.function.ledger.gradients");
+}
+
 // Formats up to 6 kept what the rows had told the noise network.
 TEST(OldFile, MessagesToTheNoiseNetworkAreLeftOut) {
   const std::string file = noise_file();
