@@ -1,6 +1,7 @@
 // The model file. Its checksum would stop every mutation at the door, so the target repairs it, and the mutator
-// also works on the description and keeps the header's length right. A model that loads predicts, and is the same
-// file again when it is written.
+// also works on the description and keeps the header's length right. A model that loads predicts, forgets, learns a row,
+// and is the same file again when it is written.
+#include <dma/network/trainer.h>
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
 
@@ -21,6 +22,7 @@ constexpr std::size_t length_bytes = 8;
 constexpr std::string_view before_checksum = R"({"__metadata__":{"checksum":")";
 constexpr std::size_t checksum_at = length_bytes + before_checksum.size();
 constexpr std::string_view before_description = R"("model":")";
+constexpr std::size_t most_epochs = 3;  // of an update: a file may ask for any number
 
 bool has_checksum(std::string_view file) {
   return file.size() >= checksum_at + 8 &&
@@ -108,17 +110,52 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// A model that can forget a batch does so, or says why not: also by predictions that the change cannot be measured by.
-void forget(Regressor model) {
+// What a change made is a model that can be loaded again.
+void require_loadable(const Regressor& model) {
   try {
-    if (!model.model().batch_rows.empty()) model.forget_batch(0);
+    const auto bytes = model.to_bytes();
+    require(Regressor::from_bytes(bytes).to_bytes() == bytes, "what is written is read");
+  } catch (const ModelError& error) {
+    require(false, error.what());
+  }
+}
+
+// A change is made, or one of the exceptions that regressor.h names says why not.
+template <class Change>
+void change(Regressor model, const Change& make) {
+  const auto before = model.to_bytes();
+  try {
+    make(model);
+    return require_loadable(model);
   } catch (const NetworkError& error) {
     require_one_line(error.what());
   } catch (const DataError& error) {
     require_one_line(error.what());
   } catch (const NoPrediction& error) {
     require_one_line(error.what());
+  } catch (const NumericalBreakdown& error) {
+    require_one_line(error.what());
   }
+  require(model.to_bytes() == before, "a change that was not made leaves the model as it was");
+}
+
+Column column_of(const FeatureColumn& feature) {
+  if (!feature.text) return {.name = feature.name, .numbers = {feature.mean}};
+  const bool none = feature.categories.empty();
+  return {.name = feature.name,
+          .codes = {0},
+          .values = {none ? "2024-02-29" : feature.categories.front()},
+          .is_text = true};
+}
+
+// A row such as the model was learnt from.
+Table row_for(const Encoder& encoder) {
+  Table table;
+  for (const FeatureColumn& feature : encoder.features) table.columns.push_back(column_of(feature));
+  for (const TargetColumn& target : encoder.targets) {
+    table.columns.push_back({.name = target.name, .numbers = {target.mean + target.deviation}});
+  }
+  return table;
 }
 
 // Weights may be so large that no number is left; that is said, and not a prediction.
@@ -139,9 +176,13 @@ void use(const Regressor& model) {
   const std::vector<double> inputs(model.encoder().width(), 0.5);
   require(model.encoder().input_names().size() == inputs.size(), "every input has a name");
   predict(model, inputs);
-  const auto bytes = model.to_bytes();
-  require(Regressor::from_bytes(bytes).to_bytes() == bytes, "what is written is read");
-  forget(model);
+  require_loadable(model);
+  if (!model.model().batch_rows.empty()) {
+    change(model, [](Regressor& own) { own.forget_batch(0); });
+  }
+  if (model.model().options.epochs <= most_epochs) {
+    change(model, [&](Regressor& own) { own.update(row_for(own.encoder())); });
+  }
 }
 
 // Whether it is a model.

@@ -5,8 +5,10 @@
 //   model.save("model.safetensors");
 //
 // A table that cannot be used is a DataError, a model file a ModelError, an option a NetworkError; rows of which a
-// prediction is not finite are a NoPrediction. The same table, options and seed give the same bits, whatever the number
-// of threads and the order of the columns.
+// prediction is not finite are a NoPrediction, and a fit that leaves the range of numbers is a NumericalBreakdown. A
+// change that ends with one of these leaves the model as it was.
+//
+// The same table, options and seed give the same bits, whatever the number of threads and the order of the columns.
 #pragma once
 
 #include <cstddef>
