@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -551,7 +552,7 @@ TEST(LyingArrays, NumbersThatNoPredictionHolds) {
 // Found by fuzzing: forgetting read messages that were not there.
 TEST(LyingArrays, ALedgerThatIsNotThere) {
   const std::string file = joint_file();
-  const std::string slim =
+  const std::string without =
       with_description(file, [](Json& json) { json["options"]["ledger"] = "none"; });
   EXPECT_EQ(predictions(load(without)), predictions(load(file)));
   const std::string renamed = with_header(file, [](Json& header) {
@@ -561,6 +562,14 @@ TEST(LyingArrays, ALedgerThatIsNotThere) {
     }
   });
   expect_refused(renamed, "member.0.function.ledger.gradients");
+}
+
+// Found by fuzzing, where asserts are on: a proper Gaussian, and not one that a fit arrives at.
+TEST(LyingArrays, ABeliefLessSureThanItsPrior) {
+  Regressor model = load(with_number(independent_file(), "member.0.posterior.rho", 0, 1e-6));
+  model.update(small_table());
+  for (const double number : predictions(model)) EXPECT_TRUE(std::isfinite(number));
+  EXPECT_EQ(Regressor::from_bytes(model.to_bytes()).to_bytes(), model.to_bytes());
 }
 
 // Formats up to 6 kept what the rows had told the noise network.
