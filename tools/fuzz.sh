@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tools/fuzz.sh BUILD SECONDS [TARGET...]: runs the fuzz targets of a build (all, or those named), each for so long,
-# from a copy of fuzz/corpus. The first finding ends it; the input is kept in BUILD/findings. ./dev fuzz calls it.
-# DMA_FUZZ_SEED=N: the same inputs every time, as far as the time reaches.
+# from fuzz/corpus and from what earlier runs added in BUILD/corpus. The first finding ends it; the input is kept in
+# BUILD/findings. ./dev fuzz calls it.
+# DMA_FUZZ_SEED=N: from fuzz/corpus alone; the same inputs every time, as far as the time reaches.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -36,12 +37,14 @@ start() {
     printf 'fuzz: there is no target %s in %s\n' "$target" "$build" >&2
     exit 2
   }
-  cp -r "$root/fuzz/corpus/$target" "$scratch/$target"
+  local grown="$build/corpus/$target"
+  if [[ -n ${DMA_FUZZ_SEED:-} ]]; then grown="$scratch/$target"; fi
+  mkdir -p "$grown"
   # libFuzzer leaves files where it stands. Looking for leaks at every step takes more time than all else, and the
   # sanitized tests do it.
   (cd "$scratch" && export UBSAN_OPTIONS=print_stacktrace=1 &&
     export ASAN_OPTIONS=detect_leaks=0:malloc_context_size=3:quarantine_size_mb=16 &&
-    exec "$build/fuzz/fuzz_$target" "$target" \
+    exec "$build/fuzz/fuzz_$target" "$grown" "$root/fuzz/corpus/$target" \
       -dict="$root/fuzz/dictionaries/$target.dict" -max_len="${longest[$target]}" \
       -seed="${DMA_FUZZ_SEED:-0}" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
       -detect_leaks=0 -print_final_stats=1 \

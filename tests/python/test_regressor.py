@@ -1,15 +1,18 @@
 """DMARegressor: learning, predicting, what it says about itself, files, errors."""
 
 import copy
+import json
 import os
 import pickle
 import signal
+import struct
 import subprocess
 import sys
 import threading
 import time
 import tracemalloc
 import warnings
+import zlib
 
 import joblib
 import numpy as np
@@ -481,6 +484,29 @@ def test_files_that_are_no_models(wave, tmp_path):
     state[len(state) // 2] ^= 1
     with pytest.raises(ValueError, match="damaged"):
         type(model).__new__(type(model)).__setstate__(bytes(state))
+
+
+def with_huge_weight(path):
+    """Every number of the file stays finite, and its checksum right."""
+    content = bytearray(path.read_bytes())
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    first = end + header["member.0.function.mean"]["data_offsets"][0]
+    content[first : first + 8] = struct.pack("<d", 1e300)
+    checksum = content.index(header["__metadata__"]["checksum"].encode())
+    content[checksum : checksum + 8] = b"00000000"
+    content[checksum : checksum + 8] = b"%08x" % zlib.crc32(content)
+    path.write_bytes(content)
+
+
+def test_a_prediction_that_is_not_finite_is_an_error(wave, tmp_path):
+    X, y = wave
+    path = tmp_path / "model.safetensors"
+    quick(belief="joint").fit(X, y).save(path)
+    with_huge_weight(path)
+    model = DMARegressor.load(path)
+    with pytest.raises(FloatingPointError, match="row 0: the prediction is not finite"):
+        model.predict(X)
 
 
 # ------------------------------------------------------------------------------------- errors and warnings
