@@ -51,16 +51,21 @@ Matrix unpacked(const JointPosterior& posterior) {
 
 void pack(const Matrix& precision, JointPosterior& posterior) {
   const LowerFactor factor(precision);
+  const Matrix lower = factor.matrixL();
   require(
-      factor.info() == Eigen::Success,
+      factor.info() == Eigen::Success && lower.allFinite(),
       "a joint precision is not positive definite: some rows weigh so much that what the others "
       "say is lost beside them; look for a number far from those of the fit and leave its row "
       "out, or learn with independent weights");
   posterior.factor.clear();
-  const Matrix lower = factor.matrixL();
   for (Eigen::Index i = 0; i < lower.rows(); ++i) {
     for (Eigen::Index j = 0; j <= i; ++j) posterior.factor.push_back(lower(i, j));
   }
+}
+
+void set_mean(const Vector& mean, JointPosterior& posterior) {
+  require(mean.allFinite(), "a joint mean is beyond the range of numbers");
+  posterior.mean.assign(mean.begin(), mean.end());
 }
 
 Matrix precision_of(const JointPosterior& posterior) {
@@ -449,8 +454,7 @@ JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& vari
   pack(precision, result);
   if (standing_mean_.size() > 0) {
     // What stands, times the messages, to the bit: so that they can be taken out again.
-    const Vector mean = weights_ + LowerFactor(precision).solve(sum.gradient + prior_gradient());
-    result.mean.assign(mean.begin(), mean.end());
+    set_mean(weights_ + LowerFactor(precision).solve(sum.gradient + prior_gradient()), result);
     result.centre.assign(weights_.begin(), weights_.end());
   }
   return result;
@@ -560,9 +564,8 @@ void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<cons
   }
   if (all_in_ledger) precision = detail::precision_without(posterior, ledger, rows);
   detail::pack(precision, posterior);
-  const detail::Vector mean = precision.llt().solve(shift);
   if (posterior.centre.empty()) posterior.centre = posterior.mean;
-  posterior.mean.assign(mean.begin(), mean.end());
+  detail::set_mean(precision.llt().solve(shift), posterior);
 }
 
 }  // namespace dma

@@ -403,10 +403,14 @@ class Trainer<T>::State {
         rho[k] += static_cast<double>(message.rho[k]);
       }
     }
+    bool proper = true;
     for (std::size_t k = 0; k < tau.size(); ++k) {
       posterior_.tau[k] = T(tau[k]);
       posterior_.rho[k] = T(rho[k]);
+      proper = proper && std::isfinite(posterior_.tau[k]) && std::isfinite(posterior_.rho[k]) &&
+               posterior_.rho[k] > 0;
     }
+    require(proper, "the prior and the messages do not make a proper Gaussian");
   }
 
   // False if the progress callback asked to stop.

@@ -572,6 +572,30 @@ TEST(LyingArrays, ABeliefLessSureThanItsPrior) {
   EXPECT_EQ(Regressor::from_bytes(model.to_bytes()).to_bytes(), model.to_bytes());
 }
 
+// Found by fuzzing: what was left after a batch had gone could be written, and not be read again.
+TEST(LyingArrays, MessagesThatAreNoGaussianTogether) {
+  const auto expect_kept = [](const std::string& file, const std::string& reason) {
+    Regressor model = load(file);
+    const auto before = model.to_bytes();
+    try {
+      model.forget_batch(0);
+      ADD_FAILURE() << "it was forgotten";
+    } catch (const NetworkError& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(model.to_bytes(), before);
+  };
+  const std::string joint = joint_file();
+  const std::string ledger = "member.0.function.ledger.";
+  expect_kept(with_number(joint, ledger + "gradients", 15, 1e200), "is not positive definite");
+  expect_kept(with_number(joint, ledger + "shifts", 0, 1e308), "a joint mean is beyond");
+  const std::string file = independent_file();
+  const std::size_t weights = load(file).report().weights;
+  for (const double bad : {-1e9, -1e300}) {
+    expect_kept(with_number(file, "member.0.ledger.rho", weights, bad), "a proper Gaussian");
+  }
+}
+
 // Formats up to 6 kept what the rows had told the noise network.
 TEST(OldFile, MessagesToTheNoiseNetworkAreLeftOut) {
   const std::string file = noise_file();
