@@ -14,7 +14,7 @@ namespace {
 // CLI11 says "was given a disallowed flag override" of --json=1, and no more than that a subcommand is required when
 // the first word is not one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const auto flag = text.find(" was given a disallowed flag override");
   if (flag != std::string::npos) return "--" + text.substr(0, flag) + " takes no value";
   if (argc < 2 || argv[1][0] == '-') return text;
