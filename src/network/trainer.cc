@@ -135,7 +135,10 @@ class Trainer<T>::State {
     ledger_ = std::move(ledger);
     for (const std::size_t count : batch_rows) batches_.push_back({nowhere, count, true});
     visited_ = batches_.size();
-    restored_ = true;
+    above_prior_ = true;
+    for (std::size_t k = 0; k < prior_rho_.size(); ++k) {
+      above_prior_ = above_prior_ && !is_below_prior(posterior_.rho, k);
+    }
   }
 
   void attach(std::size_t batch, const Data& data) {
@@ -293,6 +296,8 @@ class Trainer<T>::State {
 
  private:
   static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+  static constexpr T slack =
+      64 * std::numeric_limits<T>::epsilon();  // of a precision, for rounding
 
   struct Batch {
     std::size_t first, count;  // first: nowhere if the rows are not here
@@ -651,13 +656,15 @@ class Trainer<T>::State {
     return collector.finish(posterior_.architecture, posterior_.rho);
   }
 
-  // Precisions positive, and no less than the prior's in the cavity, up to rounding; the latter only if all messages
-  // were computed here: a file may hold others.
+  bool is_below_prior(const std::vector<T>& rho, std::size_t k) const {
+    return rho[k] < prior_rho_[k] - slack * posterior_.rho[k];
+  }
+
+  // Precisions positive, and no less than the prior's in the cavity, up to rounding.
   bool batch_is_sound(std::size_t b) const {
-    const T slack = 64 * std::numeric_limits<T>::epsilon();
     for (std::size_t k = 0; k < prior_rho_.size(); ++k) {
       if (!(posterior_.rho[k] > 0) || !std::isfinite(posterior_.tau[k])) return false;
-      if (!restored_ && cavity_rho_[k] < prior_rho_[k] - slack * posterior_.rho[k]) return false;
+      if (above_prior_ && is_below_prior(cavity_rho_, k)) return false;
       if (ledger_.mode == LedgerMode::full &&
           ledger_.messages[b].rho[k] < -slack * posterior_.rho[k]) {
         return false;
@@ -729,7 +736,7 @@ class Trainer<T>::State {
   std::vector<T> inputs_, targets_;
   std::vector<Batch> batches_;
   std::size_t visited_ = 0;  // batches whose message is in the belief
-  bool restored_ = false;
+  bool above_prior_ = true;  // a belief that was restored from an odd file may not be
   const kernels::LayerKernels<T>* kernels_;
   detail::Sweep<T> sweep_, cavity_sweep_;
   std::vector<T> cavity_tau_, cavity_rho_, start_mean_, start_variance_, noise_;
