@@ -10,12 +10,12 @@ namespace {
 
 constexpr const char* module_name = "dma_torch.so";
 
-// Beside the command, above a test, or where it is installed. By path and not by RPATH, which dlopen does
+// Beside the program or above a test. By path and not by RPATH, which dlopen does
 // not follow under the address sanitizer.
 void* open_module() {
   std::error_code none;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
-  for (const auto* place : {".", "..", "../" DMA_LIBRARY_DIR}) {
+  for (const auto* place : {".", ".."}) {
     if (void* module = dlopen((folder / place / module_name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
       return module;
     }

@@ -20,7 +20,7 @@
 #include "bench/adam.h"
 #include "bench/clock.h"
 #include "bench/sections.h"
-#include "experiments/task.h"
+#include "experiments/task/task.h"
 
 namespace dma::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "band.h"
+#include "cli/band.h"
 
 #include <fmt/core.h>
 

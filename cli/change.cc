@@ -1,5 +1,4 @@
 // dma update and dma forget: rows come and go without fitting anew.
-#include <CLI/CLI.hpp>
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
 
@@ -7,11 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "commands.h"
-#include "csv_arguments.h"
-#include "number_range.h"
-#include "progress.h"
-#include "report.h"
+#include "cli/commands.h"
+#include "cli/csv_arguments.h"
+#include "cli/progress.h"
+#include "cli/report.h"
 
 namespace dma::cli {
 namespace {
@@ -113,7 +111,7 @@ Table read_all(const Regressor& model, const std::vector<std::string>& paths,
 
 void run(const Arguments& arguments, bool forget) {
   if (arguments.compare && arguments.data.empty()) {
-    throw CLI::RequiredError("--compare fits anew, which needs the training data: --data");
+    throw UsageError("--compare fits anew, so the training data is required: --data");
   }
   Regressor model = Regressor::load(arguments.model);
   const auto path = arguments.output.empty() ? arguments.model : arguments.output;
@@ -142,59 +140,55 @@ void run(const Arguments& arguments, bool forget) {
   }
 }
 
-void add_common(CLI::App& command, Arguments& arguments) {
-  command.add_option("--data", arguments.data, "the training rows: everything is swept again")
-      ->option_text("FILE...");
-  command.add_flag("--compare", arguments.compare,
-                   "also fit anew, and report the distance to that (needs --data)");
-  command
-      .add_option("-o,--output", arguments.output, "where the new model goes (default: in place)")
-      ->option_text("FILE");
-  command.add_flag("--slim", arguments.slim, "leave the ledger out of the new model");
+void add_common(Command command, Arguments& arguments) {
+  command.option("--data", arguments.data, "the training rows: everything is swept again")
+      .text("FILE...");
+  command.flag("--compare", arguments.compare,
+               "also fit anew, and report the distance to that (needs --data)");
+  command.option("-o,--output", arguments.output, "where the new model goes (default: in place)")
+      .text("FILE");
+  command.flag("--slim", arguments.slim, "leave the ledger out of the new model");
   add_csv_options(command, arguments.csv);
-  command.add_flag("--json", arguments.json, "print one JSON object");
+  command.flag("--json", arguments.json, "print one JSON object");
 }
 
 }  // namespace
 
-void add_update(CLI::App& app) {
+void add_update(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("update", "learn new rows, the old ones standing");
-  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
-  command->add_option("rows", arguments->rows, "CSV file with the new rows")
-      ->required()
-      ->option_text("NEW.csv");
-  add_common(*command, *arguments);
-  command->footer(
+  const Command command = app.command("update", "learn new rows, the old ones standing");
+  command.option("model", arguments->model, "model file").required().text("MODEL");
+  command.option("rows", arguments->rows, "CSV file with the new rows").required().text("NEW.csv");
+  add_common(command, *arguments);
+  command.footer(
       "examples:\n"
       "  dma update m.safetensors monday.csv\n"
       "  dma update m.safetensors monday.csv --data train.csv --compare\n");
-  command->callback([arguments] { run(*arguments, false); });
+  command.run([arguments] { run(*arguments, false); });
 }
 
-void add_forget(CLI::App& app) {
+void add_forget(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("forget", "take rows out of what was learnt");
-  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
-  auto* rows =
-      command->add_option("--rows", arguments->rows, "CSV file with the rows, features and target")
-          ->option_text("FILE");
-  auto* batch =
-      command
-          ->add_option("--batch", arguments->batch, "a batch of the ledger, from 0 (dma inspect)")
-          ->transform(whole_number(0, any_count))
-          ->option_text("K");
-  rows->excludes(batch);
-  add_common(*command, *arguments);
-  command->footer(
+  const Command command = app.command("forget", "take rows out of what was learnt");
+  command.option("model", arguments->model, "model file").required().text("MODEL");
+  const Option rows =
+      command.option("--rows", arguments->rows, "CSV file with the rows, features and target")
+          .text("FILE");
+  const Option batch =
+      command.option("--batch", arguments->batch, "a batch of the ledger, from 0 (dma inspect)")
+          .whole(0, any_count)
+          .text("K");
+  rows.excludes(batch);
+  add_common(command, *arguments);
+  command.footer(
       "Without --data whole batches go, with what else they hold. With it the other rows are put "
       "back.\n"
       "examples:\n"
       "  dma forget m.safetensors --rows withdrawn.csv --data train.csv\n"
       "  dma forget m.safetensors --batch 3 -o without3.safetensors\n");
-  command->callback([arguments] {
+  command.run([arguments] {
     if (arguments->rows.empty() && !arguments->batch) {
-      throw CLI::RequiredError("one of --rows and --batch");
+      throw UsageError("one of --rows and --batch is required");
     }
     run(*arguments, true);
   });

@@ -1,29 +1,26 @@
 // cli/commands.h: one function per subcommand. Each adds its options and says what to run.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "cli/command_line.h"
 
 namespace dma::cli {
 
-void add_benchmark(CLI::App& app);
-void add_completion(CLI::App& app);
-void add_demo(CLI::App& app);
-void add_evaluate(CLI::App& app);
-void add_fit(CLI::App& app);
-void add_forget(CLI::App& app);
-void add_gap(CLI::App& benchmark);
-void add_infer(CLI::App& app);
-void add_inspect(CLI::App& app);
-void add_plot(CLI::App& app);
-void add_predict(CLI::App& app);
-void add_report(CLI::App& app);
-void add_reproduce(CLI::App& app);
-void add_sample(CLI::App& app);
-void add_update(CLI::App& app);
+void add_completion(Command app);
+void add_demo(Command app);
+void add_evaluate(Command app);
+void add_fit(Command app);
+void add_forget(Command app);
+void add_infer(Command app);
+void add_inspect(Command app);
+void add_plot(Command app);
+void add_predict(Command app);
+void add_report(Command app);
+void add_sample(Command app);
+void add_update(Command app);
 
-// All of them.
-void add_commands(CLI::App& app);
+// Of the dma command, in the order of its --help.
+inline const std::vector<AddCommand> own_commands{
+    add_fit,    add_predict, add_evaluate, add_update, add_forget, add_inspect,
+    add_report, add_plot,    add_sample,   add_demo,   add_infer,  add_completion};
 
 }  // namespace dma::cli

@@ -1,6 +1,4 @@
-#include "csv_arguments.h"
-
-#include <CLI/CLI.hpp>
+#include "cli/csv_arguments.h"
 
 namespace dma::cli {
 
@@ -11,14 +9,14 @@ CsvOptions CsvArguments::options() const {
   return options;
 }
 
-void add_csv_options(CLI::App& command, CsvArguments& arguments) {
-  command.add_flag("--no-header", arguments.no_header,
-                   "the first line is data: columns are c1, c2, ...");
+void add_csv_options(Command command, CsvArguments& arguments) {
+  command.flag("--no-header", arguments.no_header,
+               "the first line is data: columns are c1, c2, ...");
   command
-      .add_option("--delimiter", arguments.delimiter,
-                  "what separates cells: one of , ; | tab (default: found out)")
-      ->check(CLI::IsMember({",", ";", "|", "tab"}))
-      ->option_text("CHAR");
+      .option("--delimiter", arguments.delimiter,
+              "what separates cells: one of , ; | tab (default: found out)")
+      .one_of({",", ";", "|", "tab"})
+      .text("CHAR");
 }
 
 }  // namespace dma::cli

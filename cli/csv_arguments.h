@@ -5,9 +5,7 @@
 
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "cli/command_line.h"
 
 namespace dma::cli {
 
@@ -18,6 +16,6 @@ struct CsvArguments {
   CsvOptions options() const;
 };
 
-void add_csv_options(CLI::App& command, CsvArguments& arguments);
+void add_csv_options(Command command, CsvArguments& arguments);
 
 }  // namespace dma::cli

@@ -1,5 +1,4 @@
 // dma evaluate MODEL DATA.csv: how good a model's predictions are.
-#include <CLI/CLI.hpp>
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
 
@@ -8,11 +7,10 @@
 #include <map>
 #include <memory>
 
-#include "bad_input.h"
-#include "commands.h"
-#include "csv_arguments.h"
-#include "number_range.h"
-#include "report.h"
+#include "cli/bad_input.h"
+#include "cli/commands.h"
+#include "cli/csv_arguments.h"
+#include "cli/report.h"
 
 namespace dma::cli {
 namespace {
@@ -121,22 +119,19 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_evaluate(CLI::App& app) {
+void add_evaluate(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("evaluate", "score predictions and their intervals");
-  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
-  command->add_option("data", arguments->data, "CSV file with the targets")
-      ->required()
-      ->option_text("DATA.csv");
-  command->add_option("--by", arguments->by, "also for each value of this column")
-      ->option_text("COLUMN");
-  command->add_option("--threads", arguments->threads, "0: all cores (default)")
-      ->transform(whole_number(0, most_threads))
-      ->option_text("N");
-  add_csv_options(*command, arguments->csv);
-  command->add_flag("--json", arguments->json, "print one JSON object");
-  command->footer("example:\n  dma evaluate m.safetensors test.csv --by region\n");
-  command->callback([arguments] { run(*arguments); });
+  const Command command = app.command("evaluate", "score predictions and their intervals");
+  command.option("model", arguments->model, "model file").required().text("MODEL");
+  command.option("data", arguments->data, "CSV file with the targets").required().text("DATA.csv");
+  command.option("--by", arguments->by, "also for each value of this column").text("COLUMN");
+  command.option("--threads", arguments->threads, "0: all cores (default)")
+      .whole(0, most_threads)
+      .text("N");
+  add_csv_options(command, arguments->csv);
+  command.flag("--json", arguments->json, "print one JSON object");
+  command.footer("example:\n  dma evaluate m.safetensors test.csv --by region\n");
+  command.run([arguments] { run(*arguments); });
 }
 
 }  // namespace dma::cli

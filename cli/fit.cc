@@ -1,5 +1,4 @@
 // dma fit DATA.csv --target NAME: learns a table.
-#include <CLI/CLI.hpp>
 #include <dma/regressor/regressor.h>
 #include <dma/regressor/stream.h>
 #include <dma/special/random.h>
@@ -8,16 +7,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <memory>
 #include <numeric>
+#include <sstream>
 
-#include "bad_input.h"
-#include "commands.h"
-#include "csv_arguments.h"
-#include "number_range.h"
-#include "progress.h"
-#include "report.h"
+#include "cli/bad_input.h"
+#include "cli/commands.h"
+#include "cli/csv_arguments.h"
+#include "cli/progress.h"
+#include "cli/report.h"
 
 namespace dma::cli {
 namespace {
@@ -40,12 +38,13 @@ struct Arguments {
 std::vector<std::size_t> parse_hidden(const std::string& text) {
   if (text == "auto") return {};
   std::vector<std::size_t> units;
-  for (const std::string& part : CLI::detail::split(text + ",", ',')) {  // an empty last part too
+  std::istringstream parts(text + ",");  // an empty last part too
+  for (std::string part; std::getline(parts, part, ',');) {
     std::uint64_t number = 0;
     if (!read_whole(part, 1, most_units, number)) {
-      throw CLI::ValidationError(
-          "--hidden", fmt::format("'{}' is not auto nor a list like 50,50 of numbers from 1 to {}",
-                                  text, most_units));
+      throw UsageError(
+          fmt::format("--hidden: '{}' is not auto nor a list like 50,50 of numbers from 1 to {}",
+                      text, most_units));
     }
     units.push_back(number);
   }
@@ -57,8 +56,7 @@ std::optional<double> parse_noise(const std::string& text) {
   double number = 0;
   constexpr double most = std::numeric_limits<double>::max();
   if (!read_real(text, 0, most, number) || number == 0) {
-    throw CLI::ValidationError("--noise",
-                               "'" + text + "' is not auto, input, constant, or a positive number");
+    throw UsageError("--noise: '" + text + "' is not auto, input, constant, or a positive number");
   }
   return number;
 }
@@ -191,11 +189,10 @@ void check_checkpoint(const Arguments& arguments) {
   if (path.empty()) return;
   if (std::filesystem::weakly_canonical(path) ==
       std::filesystem::weakly_canonical(arguments.model)) {
-    throw CLI::ValidationError("--checkpoint", "is the file of the model; name another");
+    throw UsageError("--checkpoint: is the file of the model; name another");
   }
   if (is_one_pass(arguments.options)) {
-    throw CLI::ValidationError("--checkpoint",
-                               "one pass without a ledger has nothing to go on from");
+    throw UsageError("--checkpoint: one pass without a ledger has nothing to go on from");
   }
 }
 
@@ -253,7 +250,7 @@ void run(Arguments& arguments) {
   options.constant_noise = arguments.noise == "constant";
   if (arguments.noise == "input") {
     if (options.belief == Belief::independent) {
-      throw CLI::ValidationError("--noise", "input needs --belief joint");
+      throw UsageError("--noise: input needs --belief joint");
     }
     options.belief = Belief::joint;
   }
@@ -265,8 +262,8 @@ void run(Arguments& arguments) {
     for (const std::string& name : csv_columns(arguments.data, csv)) {
       names += (names.empty() ? "" : ", ") + name;
     }
-    throw CLI::RequiredError("--target: which column is to be predicted? " + arguments.data +
-                             " has " + names + ";");
+    throw UsageError("--target: which column is to be predicted? " + arguments.data + " has " +
+                     names + "; --target is required");
   }
   if (is_one_pass(options) && can_stream(arguments.data)) return run_stream(arguments);
   Table table = read_csv(arguments.data, csv);
@@ -298,59 +295,55 @@ void run(Arguments& arguments) {
 
 }  // namespace
 
-void add_fit(CLI::App& app) {
+void add_fit(Command app) {
   auto arguments = std::make_shared<Arguments>();
   RegressorOptions& options = arguments->options;
-  CLI::App* command = app.add_subcommand("fit", "learn a table");
-  command->add_option("data", arguments->data, "CSV file, may be compressed by gzip")
-      ->required()
-      ->option_text("DATA.csv");
+  const Command command = app.command("fit", "learn a table");
+  command.option("data", arguments->data, "CSV file, may be compressed by gzip")
+      .required()
+      .text("DATA.csv");
   command
-      ->add_option("--target", static_cast<std::vector<std::string>&>(options.target),
-                   "column to predict; several: --target a b")
-      ->option_text("NAME...");
+      .option("--target", static_cast<std::vector<std::string>&>(options.target),
+              "column to predict; several: --target a b")
+      .text("NAME...");
   command
-      ->add_option("--model", arguments->model,
-                   "where the model goes (default: DATA.safetensors here)")
-      ->option_text("FILE");
+      .option("--model", arguments->model, "where the model goes (default: DATA.safetensors here)")
+      .text("FILE");
   const auto names = [&](const char* option, Names& list, const char* help) {
-    command->add_option(option, static_cast<std::vector<std::string>&>(list), help)
-        ->option_text("NAME...");
+    command.option(option, static_cast<std::vector<std::string>&>(list), help).text("NAME...");
   };
   names("--features", options.features, "use only these columns (default: all others)");
   names("--drop", options.drop, "do not use these columns");
   names("--categorical", options.categorical, "columns whose numbers are names of categories");
-  add_csv_options(*command, arguments->csv);
+  add_csv_options(command, arguments->csv);
 
   command
-      ->add_option_function<std::string>(
+      .parsed(
           "--hidden", [&options](const std::string& text) { options.hidden = parse_hidden(text); },
           "units per hidden layer, like 50,50, or auto")
-      ->option_text("N,N,...")
-      ->group("Network");
-  command->add_option("--slope", options.slope, "of the leaky ReLU (default: 0.1)")
-      ->transform(real_number(0, 1))
-      ->option_text("X")
-      ->group("Network");
+      .text("N,N,...")
+      .group("Network");
+  command.option("--slope", options.slope, "of the leaky ReLU (default: 0.1)")
+      .real(0, 1)
+      .text("X")
+      .group("Network");
   command
-      ->add_option("--belief", options.belief,
-                   "joint: all weights of a network as one Gaussian; independent: each on its own; "
-                   "auto (default): joint for up to 1500 weights")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Belief>{{"auto", Belief::automatic},
-                                        {"joint", Belief::joint},
-                                        {"independent", Belief::independent}}))
-      ->option_text("BELIEF")
-      ->group("Network");
+      .choice<Belief>(
+          "--belief", options.belief,
+          {{"auto", Belief::automatic},
+           {"joint", Belief::joint},
+           {"independent", Belief::independent}},
+          "joint: all weights of a network as one Gaussian; independent: each on its own; "
+          "auto (default): joint for up to 1500 weights")
+      .text("BELIEF")
+      .group("Network");
   command
-      ->add_option("--rule", options.rule,
-                   "backward messages: linear (default), or direct, the paper's")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Rule>{{"linear", Rule::linear}, {"direct", Rule::direct}}))
-      ->option_text("RULE")
-      ->group("Network");
+      .choice<Rule>("--rule", options.rule, {{"linear", Rule::linear}, {"direct", Rule::direct}},
+                    "backward messages: linear (default), or direct, the paper's")
+      .text("RULE")
+      .group("Network");
   command
-      ->add_option_function<std::string>(
+      .parsed(
           "--noise",
           [&noise = arguments->noise, &options](const std::string& text) {
             options.noise = parse_noise(text);
@@ -359,107 +352,102 @@ void add_fit(CLI::App& app) {
           "standard deviation of the noise in the target's unit; or learnt, depending on the "
           "inputs: input; as one number: constant; auto (default): input if the belief is "
           "joint")
-      ->option_text("X")
-      ->group("Network");
+      .text("X")
+      .group("Network");
   command
-      ->add_flag("!--no-selection", options.selection,
-                 "no prior precision for each input column: none is switched off")
-      ->group("Network");
+      .flag("!--no-selection", options.selection,
+            "no prior precision for each input column: none is switched off")
+      .group("Network");
   command
-      ->add_flag("!--no-calibration", options.calibration,
-                 "do not fit the noise's level and tails to the cavity predictions")
-      ->group("Network");
+      .flag("!--no-calibration", options.calibration,
+            "do not fit the noise's level and tails to the cavity predictions")
+      .group("Network");
   command
-      ->add_option(
-          "--ensemble", options.ensemble,
-          "posteriors from different starts, mixed (default: 4, or 2 for 3000 rows or more)")
-      ->transform(whole_number(1, 1000))
-      ->option_text("M")
-      ->group("Network");
+      .option("--ensemble", options.ensemble,
+              "posteriors from different starts, mixed (default: 4, or 2 for 3000 rows or more)")
+      .whole(1, 1000)
+      .text("M")
+      .group("Network");
 
-  command->add_option("--epochs", options.epochs, "at most so many passes (default: 40)")
-      ->transform(whole_number(1, most_epochs))
-      ->option_text("N")
-      ->group("Training");
+  command.option("--epochs", options.epochs, "at most so many passes (default: 40)")
+      .whole(1, most_epochs)
+      .text("N")
+      .group("Training");
   command
-      ->add_option("--tolerance", options.tolerance,
-                   "stop when the training log-likelihood changes by less than this share; 0: "
-                   "never (default: 0.0001)")
-      ->transform(real_number(0, std::numeric_limits<double>::max()))
-      ->option_text("X")
-      ->group("Training");
+      .option("--tolerance", options.tolerance,
+              "stop when the training log-likelihood changes by less than this share; 0: "
+              "never (default: 0.0001)")
+      .real(0, any_size)
+      .text("X")
+      .group("Training");
   command
-      ->add_option("--patience", options.patience,
-                   "stop after so many epochs without improvement; 0: never (default)")
-      ->transform(whole_number(0, most_epochs))
-      ->option_text("N")
-      ->group("Training");
+      .option("--patience", options.patience,
+              "stop after so many epochs without improvement; 0: never (default)")
+      .whole(0, most_epochs)
+      .text("N")
+      .group("Training");
   command
-      ->add_option(
-          "--batch-size", options.batch_size,
-          "rows that share a message in the ledger (default: one, or as few as 64 MB allow)")
-      ->transform(whole_number(1, any_count))
-      ->option_text("N")
-      ->group("Training");
+      .option("--batch-size", options.batch_size,
+              "rows that share a message in the ledger (default: one, or as few as 64 MB allow)")
+      .whole(1, any_count)
+      .text("N")
+      .group("Training");
   command
-      ->add_option("--ledger", options.ledger,
-                   "what is remembered of each batch: full (default), average, none; none with "
-                   "--epochs 1 reads the file as a stream, whatever its size")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, LedgerMode>{{"full", LedgerMode::full},
-                                            {"average", LedgerMode::average},
-                                            {"none", LedgerMode::none}}))
-      ->option_text("MODE")
-      ->group("Training");
-  command->add_option("--seed", options.seed, "of everything random (default: 1)")
-      ->transform(whole_number(0, any_count))
-      ->option_text("N")
-      ->group("Training");
-  command
-      ->add_option("--threads", options.threads, "0: all cores (default); the result is the same")
-      ->transform(whole_number(0, most_threads))
-      ->option_text("N")
-      ->group("Training");
-  command->add_flag("--float", options.single_precision, "compute in single precision")
-      ->group("Training");
+      .choice<LedgerMode>(
+          "--ledger", options.ledger,
+          {{"full", LedgerMode::full},
+           {"average", LedgerMode::average},
+           {"none", LedgerMode::none}},
+          "what is remembered of each batch: full (default), average, none; none with "
+          "--epochs 1 reads the file as a stream, whatever its size")
+      .text("MODE")
+      .group("Training");
+  command.option("--seed", options.seed, "of everything random (default: 1)")
+      .whole(0, any_count)
+      .text("N")
+      .group("Training");
+  command.option("--threads", options.threads, "0: all cores (default); the result is the same")
+      .whole(0, most_threads)
+      .text("N")
+      .group("Training");
+  command.flag("--float", options.single_precision, "compute in single precision")
+      .group("Training");
 
   command
-      ->add_option("--holdout", arguments->holdout,
-                   "share of the rows to keep aside and test on, like 0.1")
-      ->transform(real_number(0, 0.9))
-      ->option_text("SHARE")
-      ->group("Output");
-  command->add_option("--test", arguments->test, "another file to test on")
-      ->option_text("FILE")
-      ->group("Output");
+      .option("--holdout", arguments->holdout,
+              "share of the rows to keep aside and test on, like 0.1")
+      .real(0, 0.9)
+      .text("SHARE")
+      .group("Output");
+  command.option("--test", arguments->test, "another file to test on").text("FILE").group("Output");
   command
-      ->add_option("--checkpoint", arguments->checkpoint.path,
-                   "keep here what the fit has reached; if the file is there, go on from it; "
-                   "removed once the model is saved")
-      ->option_text("FILE")
-      ->group("Output");
+      .option("--checkpoint", arguments->checkpoint.path,
+              "keep here what the fit has reached; if the file is there, go on from it; "
+              "removed once the model is saved")
+      .text("FILE")
+      .group("Output");
   command
-      ->add_option("--checkpoint-every", arguments->checkpoint.seconds,
-                   "seconds from one writing to the next; 0: after every epoch (default: 10)")
-      ->transform(real_number(0, std::numeric_limits<double>::max()))
-      ->option_text("SECONDS")
-      ->group("Output");
+      .option("--checkpoint-every", arguments->checkpoint.seconds,
+              "seconds from one writing to the next; 0: after every epoch (default: 10)")
+      .real(0, any_size)
+      .text("SECONDS")
+      .group("Output");
   arguments->checkpoint.say = [](const std::string& line) {
     fmt::print(stderr, "note: {}\n", line);
   };
   command
-      ->add_flag("--slim", arguments->slim,
-                 "leave the ledger out of the model: smaller, but nothing can be forgotten")
-      ->group("Output");
-  command->add_flag("--json", arguments->json, "print one JSON object")->group("Output");
-  command->footer(
+      .flag("--slim", arguments->slim,
+            "leave the ledger out of the model: smaller, but nothing can be forgotten")
+      .group("Output");
+  command.flag("--json", arguments->json, "print one JSON object").group("Output");
+  command.footer(
       "examples:\n"
       "  dma fit houses.csv --target price\n"
       "  dma fit houses.csv.gz --target price --drop id --holdout 0.1 --model m.safetensors\n"
       "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n"
       "  dma fit larger_than_memory.csv --target y --ledger none --epochs 1\n"
       "  dma fit houses.csv --target price --hidden 200 --checkpoint houses.checkpoint\n");
-  command->callback([arguments] { run(*arguments); });
+  command.run([arguments] { run(*arguments); });
 }
 
 }  // namespace dma::cli

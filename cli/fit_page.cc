@@ -1,12 +1,12 @@
-#include "fit_page.h"
+#include "cli/fit_page.h"
 
 #include <fmt/core.h>
 
 #include <cmath>
 
-#include "report.h"
-#include "response.h"
-#include "weights.h"
+#include "cli/report.h"
+#include "cli/response.h"
+#include "cli/weights.h"
 
 namespace dma::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "graph_json.h"
+#include "cli/graph_json.h"
 
 #include <dma/factors/factors.h>
 
@@ -10,7 +10,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "bad_input.h"
+#include "cli/bad_input.h"
 
 namespace dma::cli {
 namespace {

@@ -1,16 +1,14 @@
 // dma infer graph.json: marginals of a factor graph.
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <optional>
 
-#include "bad_input.h"
-#include "commands.h"
-#include "graph_json.h"
-#include "number_range.h"
+#include "cli/bad_input.h"
+#include "cli/commands.h"
+#include "cli/graph_json.h"
 
 namespace dma::cli {
 namespace {
@@ -18,6 +16,7 @@ namespace {
 struct Arguments {
   std::string path;
   InferenceOptions options;
+  std::optional<std::size_t> sweeps;
   bool json = false;
   bool print_schedule = false;
 };
@@ -98,50 +97,46 @@ void run(const Arguments& arguments) {
   }
 }
 
-// An option whose value is one of a few names.
-template <class Enum>
-void add_choice(CLI::App& command, const char* option, Enum& value,
-                const std::map<std::string, Enum>& names, const char* about) {
-  command
-      .add_option_function<std::string>(
-          option, [&value, names](const std::string& name) { value = names.at(name); }, about)
-      ->check(CLI::IsMember(names))
-      ->option_text("NAME");
-}
-
 }  // namespace
 
-void add_infer(CLI::App& app) {
+void add_infer(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("infer", "marginals of a factor graph given as JSON");
-  command->add_option("graph", arguments->path, "the graph, see docs/graph-json.md")->required();
+  const Command command = app.command("infer", "marginals of a factor graph given as JSON");
+  command.option("graph", arguments->path, "the graph, see docs/graph-json.md").required();
   InferenceOptions& options = arguments->options;
-  add_choice<Engine>(
-      *command, "--engine", options.engine,
-      {{"direct", Engine::direct}, {"ep", Engine::ep}, {"vmp", Engine::vmp}, {"adf", Engine::adf}},
-      "direct (default), ep, vmp or adf");
-  add_choice<Rule>(*command, "--rule", options.rule,
-                   {{"direct", Rule::direct}, {"linear", Rule::linear}},
-                   "of engine direct: direct (default) or linear");
   command
-      ->add_option("--sweeps", arguments->options.sweeps,
-                   "at most this many; 1, or 100 with a tolerance")
-      ->transform(whole_number(1, 1000000));
+      .choice<Engine>("--engine", options.engine,
+                      {{"direct", Engine::direct},
+                       {"ep", Engine::ep},
+                       {"vmp", Engine::vmp},
+                       {"adf", Engine::adf}},
+                      "direct (default), ep, vmp or adf")
+      .text("NAME");
   command
-      ->add_option("--tolerance", arguments->options.tolerance,
-                   "stop when no marginal moves by more, in its standard deviations")
-      ->transform(real_number(0, 1));
-  add_choice<OnImproper>(
-      *command, "--on-improper", options.on_improper,
-      {{"pass", OnImproper::pass}, {"skip", OnImproper::skip}, {"stop", OnImproper::stop}},
-      "messages of negative precision: pass (default), skip or stop");
-  command->add_flag("--schedule", arguments->print_schedule, "print the schedule and stop");
-  command->add_flag("--json", arguments->json, "print one JSON object");
-  command->footer("example: dma infer examples/product.json --engine ep --tolerance 1e-6");
-  command->callback([command, arguments] {
-    if (arguments->options.tolerance > 0 && command->count("--sweeps") == 0 &&
-        arguments->options.engine != Engine::adf) {
-      arguments->options.sweeps = 100;
+      .choice<Rule>("--rule", options.rule, {{"direct", Rule::direct}, {"linear", Rule::linear}},
+                    "of engine direct: direct (default) or linear")
+      .text("NAME");
+  command.option("--sweeps", arguments->sweeps, "at most this many; 1, or 100 with a tolerance")
+      .whole(1, 1000000);
+  command
+      .option("--tolerance", arguments->options.tolerance,
+              "stop when no marginal moves by more, in its standard deviations")
+      .real(0, 1);
+  command
+      .choice<OnImproper>(
+          "--on-improper", options.on_improper,
+          {{"pass", OnImproper::pass}, {"skip", OnImproper::skip}, {"stop", OnImproper::stop}},
+          "messages of negative precision: pass (default), skip or stop")
+      .text("NAME");
+  command.flag("--schedule", arguments->print_schedule, "print the schedule and stop");
+  command.flag("--json", arguments->json, "print one JSON object");
+  command.footer("example: dma infer examples/product.json --engine ep --tolerance 1e-6");
+  command.run([arguments] {
+    InferenceOptions& asked = arguments->options;
+    if (arguments->sweeps) {
+      asked.sweeps = *arguments->sweeps;
+    } else if (asked.tolerance > 0 && asked.engine != Engine::adf) {
+      asked.sweeps = 100;
     }
     run(*arguments);
   });

@@ -1,5 +1,4 @@
 // dma inspect MODEL: what is in a model file.
-#include <CLI/CLI.hpp>
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
 
@@ -8,9 +7,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "commands.h"
-#include "report.h"
-#include "weights.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/weights.h"
 
 namespace dma::cli {
 namespace {
@@ -180,13 +179,13 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app) {
+void add_inspect(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("inspect", "show what is in a model");
-  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
-  command->add_flag("--json", arguments->json, "print one JSON object");
-  command->footer("example:\n  dma inspect m.safetensors\n");
-  command->callback([arguments] { run(*arguments); });
+  const Command command = app.command("inspect", "show what is in a model");
+  command.option("model", arguments->model, "model file").required().text("MODEL");
+  command.flag("--json", arguments->json, "print one JSON object");
+  command.footer("example:\n  dma inspect m.safetensors\n");
+  command.run([arguments] { run(*arguments); });
 }
 
 }  // namespace dma::cli

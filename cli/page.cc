@@ -1,4 +1,4 @@
-#include "page.h"
+#include "cli/page.h"
 
 #include <stdexcept>
 

@@ -1,5 +1,4 @@
 // dma plot MODEL DATA.csv and dma demo: the band of a prediction in the terminal.
-#include <CLI/CLI.hpp>
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
 
@@ -8,12 +7,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "bad_input.h"
-#include "band.h"
-#include "commands.h"
-#include "csv_arguments.h"
-#include "experiments/task.h"
-#include "report.h"
+#include "cli/bad_input.h"
+#include "cli/band.h"
+#include "cli/commands.h"
+#include "cli/csv_arguments.h"
+#include "cli/report.h"
+#include "experiments/task/task.h"
 
 namespace dma::cli {
 namespace {
@@ -145,25 +144,24 @@ void run_demo() {
 
 }  // namespace
 
-void add_plot(CLI::App& app) {
+void add_plot(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("plot", "draw a prediction's band in the terminal");
-  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
-  command->add_option("data", arguments->data, "CSV file with the training rows")
-      ->required()
-      ->option_text("DATA.csv");
-  command
-      ->add_option("--input", arguments->input, "feature to vary; the others stay at their means")
-      ->option_text("NAME");
-  command->add_option("--target", arguments->target, "if there are several")->option_text("NAME");
-  add_csv_options(*command, arguments->csv);
-  command->footer("example:\n  dma plot m.safetensors train.csv --input age\n");
-  command->callback([arguments] { run_plot(*arguments); });
+  const Command command = app.command("plot", "draw a prediction's band in the terminal");
+  command.option("model", arguments->model, "model file").required().text("MODEL");
+  command.option("data", arguments->data, "CSV file with the training rows")
+      .required()
+      .text("DATA.csv");
+  command.option("--input", arguments->input, "feature to vary; the others stay at their means")
+      .text("NAME");
+  command.option("--target", arguments->target, "if there are several").text("NAME");
+  add_csv_options(command, arguments->csv);
+  command.footer("example:\n  dma plot m.safetensors train.csv --input age\n");
+  command.run([arguments] { run_plot(*arguments); });
 }
 
-void add_demo(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("demo", "a small table, fitted and drawn");
-  command->callback([] { run_demo(); });
+void add_demo(Command app) {
+  const Command command = app.command("demo", "a small table, fitted and drawn");
+  command.run([] { run_demo(); });
 }
 
 }  // namespace dma::cli

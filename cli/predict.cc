@@ -1,5 +1,4 @@
 // dma predict MODEL [DATA.csv]: predictions with intervals, row by row.
-#include <CLI/CLI.hpp>
 #include <dma/data/atomic_file.h>
 #include <dma/regressor/regressor.h>
 #include <fmt/format.h>
@@ -9,10 +8,9 @@
 #include <memory>
 #include <optional>
 
-#include "commands.h"
-#include "csv_arguments.h"
-#include "number_range.h"
-#include "report.h"
+#include "cli/commands.h"
+#include "cli/csv_arguments.h"
+#include "cli/report.h"
 
 namespace dma::cli {
 namespace {
@@ -62,7 +60,8 @@ void write_rows(const std::vector<Predicted>& predicted, std::size_t targets, do
 
 void run(const Arguments& arguments) {
   if (arguments.json && arguments.output.empty()) {
-    throw CLI::RequiredError("--json prints one JSON object, so the predictions need a file: -o");
+    throw UsageError(
+        "--json prints one JSON object, so a file for the predictions is required: -o");
   }
   const Regressor model = Regressor::load(arguments.model);
   CsvOptions csv = arguments.csv.options();
@@ -103,34 +102,31 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_predict(CLI::App& app) {
+void add_predict(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("predict", "predict with intervals");
-  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
-  command->add_option("data", arguments->data, "CSV file; - or nothing: standard input")
-      ->option_text("[DATA.csv]");
+  const Command command = app.command("predict", "predict with intervals");
+  command.option("model", arguments->model, "model file").required().text("MODEL");
+  command.option("data", arguments->data, "CSV file; - or nothing: standard input")
+      .text("[DATA.csv]");
+  command.option("-o,--output", arguments->output, "CSV file to write (default: standard output)")
+      .text("FILE");
   command
-      ->add_option("-o,--output", arguments->output, "CSV file to write (default: standard output)")
-      ->option_text("FILE");
-  command
-      ->add_option("--level", arguments->level,
-                   "probability that lower and upper enclose the value (default: 0.95)")
-      ->transform(real_number(0.001, 0.999999))
-      ->option_text("P");
-  command
-      ->add_option("--threads", arguments->threads,
-                   "0: all cores (default); the result is the same")
-      ->transform(whole_number(0, most_threads))
-      ->option_text("N");
-  add_csv_options(*command, arguments->csv);
-  command->add_flag("--json", arguments->json, "print one JSON object (needs -o)");
-  command->footer(
+      .option("--level", arguments->level,
+              "probability that lower and upper enclose the value (default: 0.95)")
+      .real(0.001, 0.999999)
+      .text("P");
+  command.option("--threads", arguments->threads, "0: all cores (default); the result is the same")
+      .whole(0, most_threads)
+      .text("N");
+  add_csv_options(command, arguments->csv);
+  command.flag("--json", arguments->json, "print one JSON object (needs -o)");
+  command.footer(
       "columns written: mean, std, epistemic_std (more data could remove it), noise_std, lower, "
       "upper\n"
       "examples:\n"
       "  dma predict m.safetensors new.csv -o predictions.csv\n"
       "  zcat big.csv.gz | dma predict m.safetensors --level 0.9 > predictions.csv\n");
-  command->callback([arguments] { run(*arguments); });
+  command.run([arguments] { run(*arguments); });
 }
 
 }  // namespace dma::cli

@@ -1,5 +1,4 @@
 // dma report MODEL: one page about a fit.
-#include <CLI/CLI.hpp>
 #include <dma/data/atomic_file.h>
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
@@ -8,10 +7,10 @@
 #include <memory>
 #include <optional>
 
-#include "commands.h"
-#include "csv_arguments.h"
-#include "fit_page.h"
-#include "page.h"
+#include "cli/commands.h"
+#include "cli/csv_arguments.h"
+#include "cli/fit_page.h"
+#include "cli/page.h"
 
 namespace dma::cli {
 namespace {
@@ -52,25 +51,25 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_report(CLI::App& app) {
+void add_report(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("report", "write a page about a fit");
-  command->add_option("model", arguments->model, "model file")->required()->option_text("MODEL");
+  const Command command = app.command("report", "write a page about a fit");
+  command.option("model", arguments->model, "model file").required().text("MODEL");
   command
-      ->add_option("--data", arguments->data,
-                   "CSV file with the targets: is the model calibrated there? -: standard input")
-      ->option_text("FILE");
-  command->add_option("-o,--output", arguments->output, "HTML file to write (default: report.html)")
-      ->option_text("FILE");
-  add_csv_options(*command, arguments->csv);
-  command->add_flag("--json", arguments->json,
-                    "print what the page shows as one JSON object, write no page");
-  command->footer(
+      .option("--data", arguments->data,
+              "CSV file with the targets: is the model calibrated there? -: standard input")
+      .text("FILE");
+  command.option("-o,--output", arguments->output, "HTML file to write (default: report.html)")
+      .text("FILE");
+  add_csv_options(command, arguments->csv);
+  command.flag("--json", arguments->json,
+               "print what the page shows as one JSON object, write no page");
+  command.footer(
       "on the page: training curve, calibration, PIT, weights, responses to one column at a time, "
       "certificate\n"
       "example:\n"
       "  dma report m.safetensors --data test.csv -o m.html\n");
-  command->callback([arguments] { run(*arguments); });
+  command.run([arguments] { run(*arguments); });
 }
 
 }  // namespace dma::cli

@@ -1,4 +1,4 @@
-#include "response.h"
+#include "cli/response.h"
 
 #include <fmt/chrono.h>
 

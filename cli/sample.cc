@@ -1,12 +1,10 @@
 // dma sample wave: tables to try things on.
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <memory>
 
-#include "commands.h"
-#include "experiments/task.h"
-#include "number_range.h"
+#include "cli/commands.h"
+#include "experiments/task/task.h"
 
 namespace dma::cli {
 namespace {
@@ -26,20 +24,20 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_sample(CLI::App& app) {
+void add_sample(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("sample", "print a generated table as CSV");
+  const Command command = app.command("sample", "print a generated table as CSV");
   command
-      ->add_option("name", arguments->name,
-                   "wave: the paper's one-dimensional task, 200 rows of x and y, x in [-2.5, 1.5]")
-      ->required()
-      ->check(CLI::IsMember({"wave"}))
-      ->option_text("NAME");
-  command->add_option("--seed", arguments->seed, "another table for every seed (default: 1)")
-      ->transform(whole_number(0, any_count))
-      ->option_text("N");
-  command->footer("example:\n  dma sample wave > wave.csv\n");
-  command->callback([arguments] { run(*arguments); });
+      .option("name", arguments->name,
+              "wave: the paper's one-dimensional task, 200 rows of x and y, x in [-2.5, 1.5]")
+      .required()
+      .one_of({"wave"})
+      .text("NAME");
+  command.option("--seed", arguments->seed, "another table for every seed (default: 1)")
+      .whole(0, any_count)
+      .text("N");
+  command.footer("example:\n  dma sample wave > wave.csv\n");
+  command.run([arguments] { run(*arguments); });
 }
 
 }  // namespace dma::cli

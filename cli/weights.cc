@@ -1,4 +1,4 @@
-#include "weights.h"
+#include "cli/weights.h"
 
 namespace dma::cli {
 namespace {

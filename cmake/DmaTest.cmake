@@ -1,19 +1,25 @@
-# dma_test(<part>/<name>_test.cc [THREADS] [LINK <library>...]): one executable and one ctest, called
-# <part>/<name>. THREADS: it runs something on several threads, so that the thread sanitizer may find
-# something. The target dma_tests_with_threads builds all of these, ctest -L threads runs them.
+# dma_tests(<part> <name>... [LINK <library>...] [DEPENDS <target>...]): one program, <part>_tests, of the files
+# <part>/<name>_test.cc, and one ctest per file, called <part>/<name>. A part with a slash is a file's own folder:
+# dma_tests(allocation graph/allocation) is the program allocation_tests with the ctest graph/allocation.
 #
-# A test is the whole executable. gtest_discover_tests would make a ctest of every case, but it runs
-# each executable during the build to list them and starts a process per case, both slow under a
-# sanitizer. To run one case: build/<preset>/tests/<part>_<name>_test --gtest_filter=Suite.Case
+# dma_label(<label> <ctest>...): ctest -L <label> runs these. threads: it runs something on several threads, so that the
+# thread sanitizer may find something. check: what ./dev test leaves to ./dev check, because a person waits for the first.
+#
+# gtest_discover_tests would make a ctest of every case, but it runs each program during the build to list them and starts
+# a process per case, both slow under a sanitizer. To run one case: build/<preset>/tests/<part>_tests --gtest_filter=...
 include_guard()
 
 find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED CONFIG)
 find_package(Eigen3 REQUIRED)
 find_package(Boost 1.74 REQUIRED)
+find_package(hwy REQUIRED)
+find_package(TBB REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(nlohmann_json REQUIRED)
 
 # RapidCheck draws a new seed in every run unless told: a test has to give the same answer twice.
-# Run an executable by hand to explore other seeds.
+# Run a program by hand to explore other seeds.
 set(DMA_RC_PARAMS "seed=1" CACHE STRING "RapidCheck's parameters under ctest (RC_PARAMS)")
 
 set(DMA_SANITIZER_OPTIONS
@@ -26,37 +32,61 @@ if(DMA_SANITIZE)
   set(DMA_TEST_TIMEOUT 1200)
 endif()
 
-add_custom_target(dma_tests_with_threads)
+# What every test program is compiled and linked with.
+add_library(dma_test_base INTERFACE)
+target_include_directories(dma_test_base INTERFACE
+  "${PROJECT_SOURCE_DIR}"        # the doors and the paper, where a test looks inside
+  "${PROJECT_SOURCE_DIR}/tests"  # what tests share
+  "${PROJECT_SOURCE_DIR}/src")   # a test may look inside the library
+target_link_libraries(dma_test_base INTERFACE
+  dma::dma dma_warnings GTest::gtest rapidcheck rapidcheck_gtest Eigen3::Eigen Boost::headers
+  hwy::hwy TBB::tbb ZLIB::ZLIB nlohmann_json::nlohmann_json)
+target_compile_definitions(dma_test_base INTERFACE DMA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+if(TARGET dma_cli)
+  target_compile_definitions(dma_test_base INTERFACE DMA_COMMAND="$<TARGET_FILE:dma_cli>")
+endif()
+# What is tested keeps its own level; tests spend their time there, and compile in two thirds of the time.
+target_compile_options(dma_test_base INTERFACE $<$<CONFIG:Release>:-O1>)
 
-function(dma_test source)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" LINK)
-  string(REGEX REPLACE "_test\\.cc$" "" test "${source}")
-  string(REPLACE "/" "_" target "${test}_test")
+# A program without a test, whose precompiled headers serve all the others.
+set(DMA_TEST_MAIN "${PROJECT_SOURCE_DIR}/tests/main.cc")
+add_executable(dma_test_headers "${DMA_TEST_MAIN}")
+target_link_libraries(dma_test_headers PRIVATE dma_test_base)
+target_precompile_headers(dma_test_headers PRIVATE
+  <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h> <algorithm> <cmath> <string> <vector>)
+# clang-tidy reads what is shipped; the tests are held to clang's warnings only.
+set_target_properties(dma_test_headers PROPERTIES CXX_CLANG_TIDY "")
 
-  add_executable(${target} "${source}")
-  target_include_directories(${target} PRIVATE
-    "${PROJECT_SOURCE_DIR}/tests"  # what tests share
-    "${PROJECT_SOURCE_DIR}/src")   # a test may look inside the library
-  target_link_libraries(${target} PRIVATE
-    dma::dma dma_warnings GTest::gtest_main rapidcheck rapidcheck_gtest Eigen3::Eigen
-    Boost::headers ${arg_LINK})
-  target_compile_definitions(${target} PRIVATE DMA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  if(TARGET dma_cli)
-    target_compile_definitions(${target} PRIVATE DMA_COMMAND="$<TARGET_FILE:dma_cli>")
+function(dma_tests part)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;DEPENDS")
+  set(program ${part}_tests)
+  set(tests)
+  foreach(name IN LISTS arg_UNPARSED_ARGUMENTS)
+    if(NOT name MATCHES "/")
+      set(name "${part}/${name}")
+    endif()
+    list(APPEND tests "${name}")
+  endforeach()
+  list(TRANSFORM tests APPEND "_test.cc" OUTPUT_VARIABLE sources)
+
+  add_executable(${program} ${sources} "${DMA_TEST_MAIN}")
+  target_link_libraries(${program} PRIVATE dma_test_base ${arg_LINK})
+  target_precompile_headers(${program} REUSE_FROM dma_test_headers)
+  set_target_properties(${program} PROPERTIES CXX_CLANG_TIDY "")
+  if(arg_DEPENDS)
+    add_dependencies(${program} ${arg_DEPENDS})
   endif()
 
-  # What is tested keeps its own level; tests spend their time there, and compile in two thirds of the time.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  foreach(test IN LISTS tests)
+    add_test(NAME "${test}" COMMAND ${program} "${test}")
+    set_tests_properties("${test}" PROPERTIES
+      ENVIRONMENT "RC_PARAMS=${DMA_RC_PARAMS};${DMA_SANITIZER_OPTIONS}"
+      TIMEOUT ${DMA_TEST_TIMEOUT})
+  endforeach()
+endfunction()
 
-  # clang-tidy reads what is shipped; the tests are held to clang's warnings only, which halves lint.
-  set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
-
-  add_test(NAME "${test}" COMMAND ${target})
-  set_tests_properties("${test}" PROPERTIES
-    ENVIRONMENT "RC_PARAMS=${DMA_RC_PARAMS};${DMA_SANITIZER_OPTIONS}"
-    TIMEOUT ${DMA_TEST_TIMEOUT})
-  if(arg_THREADS)
-    set_tests_properties("${test}" PROPERTIES LABELS threads)
-    add_dependencies(dma_tests_with_threads ${target})
-  endif()
+function(dma_label label)
+  foreach(test IN LISTS ARGN)
+    set_property(TEST "${test}" APPEND PROPERTY LABELS ${label})
+  endforeach()
 endfunction()

@@ -5,7 +5,7 @@
 
 #include "experiments/experiment.h"
 #include "experiments/noisy_wave.h"
-#include "experiments/task.h"
+#include "experiments/task/task.h"
 #include "experiments/verdict.h"
 
 namespace dma::experiments {

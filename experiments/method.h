@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/task.h"
+#include "experiments/task/task.h"
 
 namespace dma::experiments {
 

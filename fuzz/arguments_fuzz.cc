@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "fuzz.h"
+#include "paper/commands.h"
 
 namespace dma::fuzz {
 namespace {
@@ -113,7 +114,8 @@ CLI::App& command_line() {
   static const auto app = [] {
     auto result = std::make_unique<CLI::App>("", "dma");
     result->require_subcommand(1);
-    cli::add_commands(*result);
+    cli::add_commands(*result, cli::own_commands);
+    cli::add_commands(*result, {cli::add_benchmark, cli::add_reproduce});
     require_documented(*result);
     result->parse_complete_callback([] { throw Parsed(); });
     return result;
@@ -126,6 +128,7 @@ CLI::App& command_line() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dma::fuzz;
+  namespace cli = dma::cli;
   std::istringstream in{std::string(text_of(data, size))};
   std::vector<std::string> words;
   for (std::string word; std::getline(in, word) && words.size() < 16;)
@@ -136,6 +139,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Parsed&) {
     require_sound(app);
   } catch (const CLI::ParseError&) {
+  } catch (const cli::UsageError&) {
   }
   return 0;
 }

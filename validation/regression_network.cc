@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "experiments/task.h"
+#include "experiments/task/task.h"
 #include "validation/importance_sampling.h"
 
 namespace dma::validation {

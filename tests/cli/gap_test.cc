@@ -1,6 +1,6 @@
 // benchmark gap: the rival, the rows held out, and the command as a user runs it.
-#include "cli/adam.h"
-#include "cli/part.h"
+#include "paper/adam.h"
+#include "paper/part.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

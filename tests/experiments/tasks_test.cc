@@ -1,6 +1,6 @@
 // The paper's tasks: what the settings say, how predictions are scored, and that both rules behave on
 // them as the full runs of `dma reproduce` (docs/network.md) report.
-#include "experiments/task.h"
+#include "experiments/task/task.h"
 
 #include <dma/network/trainer.h>
 #include <dma/special/normal.h>

@@ -6,7 +6,7 @@
 #include <array>
 #include <numeric>
 
-#include "experiments/task.h"
+#include "experiments/task/task.h"
 #include "validation/experiment.h"
 #include "validation/pathologies.h"
 #include "validation/regression_network.h"

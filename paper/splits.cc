@@ -1,8 +1,8 @@
-#include "splits.h"
+#include "paper/splits.h"
 
 #include <nlohmann/json.hpp>
 
-#include "bad_input.h"
+#include "cli/bad_input.h"
 
 namespace dma::cli {
 namespace {

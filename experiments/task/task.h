@@ -1,4 +1,4 @@
-// experiments/task.h: the paper's one-dimensional tasks (App. E, F, G): data drawn from a network, and
+// experiments/task/task.h: the paper's one-dimensional tasks (App. E, F, G): data drawn from a network, and
 // how well a fit predicts beyond them.
 #pragma once
 

@@ -1,5 +1,4 @@
 // dma reproduce NAME... --out DIR: the paper's claims, measured.
-#include <CLI/CLI.hpp>
 #include <dma/data/atomic_file.h>
 #include <fmt/core.h>
 
@@ -9,13 +8,12 @@
 #include <limits>
 #include <memory>
 
-#include "bad_input.h"
 #include "baselines/torch_baselines.h"
-#include "commands.h"
-#include "number_range.h"
-#include "page.h"
-#include "progress.h"
-#include "reproduction_page.h"
+#include "cli/bad_input.h"
+#include "cli/page.h"
+#include "cli/progress.h"
+#include "paper/commands.h"
+#include "paper/reproduction_page.h"
 #include "validation/experiment.h"
 
 namespace dma::cli {
@@ -116,31 +114,31 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_reproduce(CLI::App& app) {
+void add_reproduce(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("reproduce", "measure what the paper claims");
+  const Command command = app.command("reproduce", "measure what the paper claims");
   std::vector<std::string> known{"all"};
   std::string footer = "experiments:\n";
   for (const Experiment& experiment : all_experiments()) {
     known.emplace_back(experiment.name);
     footer += fmt::format("  {:<15} {}\n", experiment.name, experiment.about);
   }
-  command->add_option("names", arguments->names, "experiments (default: all)")
-      ->check(CLI::IsMember(known))
-      ->option_text("NAME...");
+  command.option("names", arguments->names, "experiments (default: all)")
+      .one_of(known)
+      .text("NAME...");
   command
-      ->add_option("--out", arguments->out,
-                   "folder for NAME.json and index.html (default: reproduction)")
-      ->option_text("DIR");
+      .option("--out", arguments->out,
+              "folder for NAME.json and index.html (default: reproduction)")
+      .text("DIR");
   command
-      ->add_option(
+      .option(
           "--tasks", arguments->tasks,
           "at most so many random tasks per table (default: 20 as in the paper, 200 for our own)")
-      ->transform(whole_number(1, any_count))
-      ->option_text("N");
-  command->add_flag("--json", arguments->json, "print the summaries as one JSON object");
-  command->footer(footer);
-  command->callback([arguments] { run(*arguments); });
+      .whole(1, any_count)
+      .text("N");
+  command.flag("--json", arguments->json, "print the summaries as one JSON object");
+  command.footer(footer);
+  command.run([arguments] { run(*arguments); });
 }
 
 }  // namespace dma::cli

@@ -1,4 +1,4 @@
-#include "part.h"
+#include "paper/part.h"
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// cli/reproduction_page.h: what dma reproduce found so far, as one page.
+// paper/reproduction_page.h: what dma reproduce found so far, as one page.
 #pragma once
 
 #include <filesystem>

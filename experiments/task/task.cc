@@ -1,4 +1,4 @@
-#include "experiments/task.h"
+#include "experiments/task/task.h"
 
 #include <dma/special/random.h>
 

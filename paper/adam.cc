@@ -1,4 +1,4 @@
-#include "adam.h"
+#include "paper/adam.h"
 
 #include <algorithm>
 #include <array>

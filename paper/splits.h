@@ -1,4 +1,4 @@
-// cli/splits.h: which rows of a table are for testing, split by split: {"test": [[0, 3], [1, 2], ...]}.
+// paper/splits.h: which rows of a table are for testing, split by split: {"test": [[0, 3], [1, 2], ...]}.
 #pragma once
 
 #include <cstddef>

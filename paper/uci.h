@@ -1,4 +1,4 @@
-// cli/uci.h: the UCI sets on their standard splits, fitted and scored.
+// paper/uci.h: the UCI sets on their standard splits, fitted and scored.
 #pragma once
 
 #include <dma/regressor/regressor.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rivals.h"
+#include "paper/rivals.h"
 
 namespace dma::cli {
 

@@ -1,4 +1,4 @@
-// cli/part.h: which rows to hold out so that a column has no values in some part of its range.
+// paper/part.h: which rows to hold out so that a column has no values in some part of its range.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // dma benchmark: the nine UCI sets on their standard splits, beside what others have published.
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,12 +6,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "commands.h"
+#include "cli/progress.h"
+#include "cli/report.h"
 #include "experiments/statistics.h"
-#include "number_range.h"
-#include "progress.h"
-#include "report.h"
-#include "uci.h"
+#include "paper/commands.h"
+#include "paper/uci.h"
 
 namespace dma::cli {
 namespace {
@@ -241,17 +239,16 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_benchmark(CLI::App& app) {
+void add_benchmark(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("benchmark", "the UCI sets, beside published figures");
-  command
-      ->add_option("--data", arguments->data, "folder with NAME.csv[.gz] and NAME.splits.json[.gz]")
-      ->option_text("DIR");
+  const Command command = app.command("benchmark", "the UCI sets, beside published figures");
+  command.option("--data", arguments->data, "folder with NAME.csv[.gz] and NAME.splits.json[.gz]")
+      .text("DIR");
   std::vector<std::string> set_names;
   for (const UciSet& set : uci_sets) set_names.emplace_back(set.name);
-  command->add_option("--sets", arguments->sets, "only these (default: all nine)")
-      ->check(CLI::IsMember(set_names))
-      ->option_text("NAME...");
+  command.option("--sets", arguments->sets, "only these (default: all nine)")
+      .one_of(set_names)
+      .text("NAME...");
   std::vector<std::string> setting_names;
   std::string list;
   for (const Setting& setting : settings) {
@@ -259,28 +256,28 @@ void add_benchmark(CLI::App& app) {
     list += std::string(list.empty() ? "" : ", ") + setting.name;
   }
   command
-      ->add_option("--settings", arguments->settings,
-                   "several: what each part of the method is worth: " + list)
-      ->check(CLI::IsMember(setting_names))
-      ->option_text("NAME...");
-  command->add_option("--splits", arguments->splits, "only the first N of each set")
-      ->transform(whole_number(0, any_count))
-      ->option_text("N");
-  command->add_flag("--inner", arguments->inner,
-                    "leave the test rows out, score a tenth of the training rows: for choices");
-  command->add_option("--threads", arguments->threads, "splits at a time; 0: all cores (default)")
-      ->transform(whole_number(0, most_threads))
-      ->option_text("N");
-  command->add_option("--epochs", arguments->epochs, "another limit than fit's own")
-      ->transform(whole_number(0, most_epochs))
-      ->option_text("N");
-  command->add_flag("--json", arguments->json, "print one JSON object");
-  command->footer(
+      .option("--settings", arguments->settings,
+              "several: what each part of the method is worth: " + list)
+      .one_of(setting_names)
+      .text("NAME...");
+  command.option("--splits", arguments->splits, "only the first N of each set")
+      .whole(0, any_count)
+      .text("N");
+  command.flag("--inner", arguments->inner,
+               "leave the test rows out, score a tenth of the training rows: for choices");
+  command.option("--threads", arguments->threads, "splits at a time; 0: all cores (default)")
+      .whole(0, most_threads)
+      .text("N");
+  command.option("--epochs", arguments->epochs, "another limit than fit's own")
+      .whole(0, most_epochs)
+      .text("N");
+  command.flag("--json", arguments->json, "print one JSON object");
+  command.footer(
       "Every set is fitted with the default options of dma fit; split k has the seed k.\n");
-  add_gap(*command);
-  command->callback([arguments, command] {
-    if (!command->get_subcommands().empty()) return;
-    if (arguments->data.empty()) throw CLI::RequiredError("--data");
+  add_gap(command);
+  command.run([arguments, command] {
+    if (command.is_followed_by_command()) return;
+    if (arguments->data.empty()) throw UsageError("--data is required");
     run(*arguments);
   });
 }

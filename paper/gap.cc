@@ -1,5 +1,4 @@
 // dma benchmark gap DATA.csv --target NAME: whether intervals widen where there is no data.
-#include <CLI/CLI.hpp>
 #include <dma/data/csv.h>
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
@@ -12,16 +11,15 @@
 #include <set>
 #include <stdexcept>
 
-#include "adam.h"
-#include "bad_input.h"
-#include "commands.h"
-#include "csv_arguments.h"
+#include "cli/bad_input.h"
+#include "cli/csv_arguments.h"
+#include "cli/progress.h"
+#include "cli/report.h"
 #include "experiments/statistics.h"
-#include "jobs.h"
-#include "number_range.h"
-#include "part.h"
-#include "progress.h"
-#include "report.h"
+#include "paper/adam.h"
+#include "paper/commands.h"
+#include "paper/jobs.h"
+#include "paper/part.h"
 
 namespace dma::cli {
 namespace {
@@ -36,7 +34,7 @@ struct Arguments {
   CsvArguments csv;
   std::string target;
   std::vector<std::string> columns;
-  std::vector<Part> parts;
+  std::vector<std::string> parts;
   std::uint64_t seed = 1;
   std::size_t threads = 0;
   bool json = false;
@@ -108,11 +106,13 @@ Columns choose_columns(const Table& table, const Encoder& encoder, bool named) {
 }
 
 std::vector<Case> cases_of(const Table& table, const std::vector<std::string>& columns,
-                           const std::vector<Part>& parts) {
+                           const std::vector<std::string>& parts) {
   std::vector<Case> cases;
   for (const std::string& column : columns) {
     for (const Part part : {Part::middle, Part::low, Part::high}) {
-      if (!parts.empty() && std::find(parts.begin(), parts.end(), part) == parts.end()) continue;
+      if (!parts.empty() && std::find(parts.begin(), parts.end(), name_of(part)) == parts.end()) {
+        continue;
+      }
       cases.push_back({column, part, held_out_rows(table.find(column)->numbers, part)});
     }
   }
@@ -307,42 +307,39 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_gap(CLI::App& benchmark) {
+void add_gap(Command benchmark) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      benchmark.add_subcommand("gap", "whether intervals widen where there is no data");
-  for (CLI::Option* option : benchmark.get_options()) command->excludes(option);
-  command->add_option("data", arguments->data, "CSV file, may be compressed by gzip")
-      ->required()
-      ->option_text("DATA.csv");
-  command->add_option("--target", arguments->target, "column to predict")
-      ->required()
-      ->option_text("NAME");
+  const Command command =
+      benchmark.command("gap", "whether intervals widen where there is no data");
+  command.excludes_options_of(benchmark);
+  command.option("data", arguments->data, "CSV file, may be compressed by gzip")
+      .required()
+      .text("DATA.csv");
+  command.option("--target", arguments->target, "column to predict").required().text("NAME");
   command
-      ->add_option("--column", arguments->columns,
-                   "where the gaps are (default: every column of at least 5 different numbers)")
-      ->option_text("NAME...");
+      .option("--column", arguments->columns,
+              "where the gaps are (default: every column of at least 5 different numbers)")
+      .text("NAME...");
   command
-      ->add_option("--where", arguments->parts,
-                   "which third of the column's values to hold out: middle, low, high (default: "
-                   "each in turn)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Part>{
-          {"middle", Part::middle}, {"low", Part::low}, {"high", Part::high}}))
-      ->option_text("PART...");
-  command->add_option("--seed", arguments->seed, "of everything random (default: 1)")
-      ->transform(whole_number(0, any_count))
-      ->option_text("N");
-  command->add_option("--threads", arguments->threads, "gaps at a time; 0: all cores (default)")
-      ->transform(whole_number(0, most_threads))
-      ->option_text("N");
-  add_csv_options(*command, arguments->csv);
-  command->add_flag("--json", arguments->json, "print one JSON object");
-  command->footer(
+      .option("--where", arguments->parts,
+              "which third of the column's values to hold out: middle, low, high (default: "
+              "each in turn)")
+      .one_of({"middle", "low", "high"})
+      .text("PART...");
+  command.option("--seed", arguments->seed, "of everything random (default: 1)")
+      .whole(0, any_count)
+      .text("N");
+  command.option("--threads", arguments->threads, "gaps at a time; 0: all cores (default)")
+      .whole(0, most_threads)
+      .text("N");
+  add_csv_options(command, arguments->csv);
+  command.flag("--json", arguments->json, "print one JSON object");
+  command.footer(
       "In each gap the default of dma fit is compared with a network of 50 hidden units trained\n"
       "by Adam, whose noise is one number: its error on a tenth of the rows, kept from training.\n"
       "example:\n"
       "  dma benchmark gap houses.csv --target price --column area --where high\n");
-  command->callback([arguments] { run(*arguments); });
+  command.run([arguments] { run(*arguments); });
 }
 
 }  // namespace dma::cli

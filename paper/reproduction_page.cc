@@ -1,4 +1,4 @@
-#include "reproduction_page.h"
+#include "paper/reproduction_page.h"
 
 #include <dma/data/atomic_file.h>
 #include <fmt/core.h>
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <string>
 
-#include "bad_input.h"
-#include "page.h"
+#include "cli/bad_input.h"
+#include "cli/page.h"
 
 namespace dma::cli {
 namespace {

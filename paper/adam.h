@@ -1,4 +1,4 @@
-// cli/adam.h: the usual network as a rival: weights are points, found by Adam, and the noise is one number.
+// paper/adam.h: the usual network as a rival: weights are points, found by Adam, and the noise is one number.
 //
 //   f(x) = b + sum_j v_j max(0, c_j + sum_k W_kj x_k),      y ~ N(f(x), s^2)
 //

@@ -1,4 +1,4 @@
-// cli/rivals.h: what others have published on the UCI sets, on the same splits.
+// paper/rivals.h: what others have published on the UCI sets, on the same splits.
 //
 // PBP and deep ensembles: table 1 of Lakshminarayanan et al. 2017; PBP's RMSE on kin8nm and naval to the
 // digits of its authors' result files. MC dropout: Gal's repository, after its tuning was corrected. TAGI:

@@ -1,4 +1,4 @@
-#include "uci.h"
+#include "paper/uci.h"
 
 #include <dma/data/csv.h>
 #include <fmt/core.h>
@@ -9,11 +9,11 @@
 #include <cmath>
 #include <memory>
 
-#include "bad_input.h"
-#include "jobs.h"
-#include "part.h"
-#include "progress.h"
-#include "splits.h"
+#include "cli/bad_input.h"
+#include "cli/progress.h"
+#include "paper/jobs.h"
+#include "paper/part.h"
+#include "paper/splits.h"
 
 namespace dma::cli {
 namespace {

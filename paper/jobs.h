@@ -1,4 +1,4 @@
-// cli/jobs.h: independent jobs, shared out among threads.
+// paper/jobs.h: independent jobs, shared out among threads.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "progress.h"
+#include "cli/progress.h"
 
 namespace dma::cli {
 

@@ -1,0 +1,121 @@
+// cli/command_line.h: what a command takes and does. The one door to CLI11, whose headers cost every file that
+// reads them four seconds: only command_line.cc does.
+//
+//   Command command = app.command("predict", "predict with intervals");
+//   command.option("model", arguments->model, "model file").required().text("MODEL");
+//   command.option("--threads", arguments->threads, "0: all cores").whole(0, most_threads).text("N");
+//   command.run([arguments] { run(*arguments); });
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace dma::cli {
+
+inline constexpr std::uint64_t any_count = std::numeric_limits<std::uint64_t>::max();
+inline constexpr double any_size = std::numeric_limits<double>::max();
+// Each is a thread of the operating system.
+inline constexpr std::uint64_t most_threads = 1024;
+inline constexpr std::uint64_t most_epochs = 1000000;
+inline constexpr std::uint64_t most_units = 1000000;  // of one hidden layer
+
+// The command line is wrong: exit status 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// False if the text is anything but such a number, finite and in the range. Whole numbers: decimal digits only.
+bool read_whole(const std::string& text, std::uint64_t least, std::uint64_t most,
+                std::uint64_t& number);
+bool read_real(const std::string& text, double least, double most, double& number);
+
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  Option required() const;
+  Option text(const std::string& value) const;  // what stands for its value in --help
+  Option group(const std::string& heading) const;
+  Option excludes(Option other) const;
+  Option one_of(const std::vector<std::string>& words) const;
+  // CLI11 makes 18446744073709551615 of -1 and of anything larger, reads 010 as 8, and finds NaN inside every
+  // range. With these what comes through is a number, finite, in the range, and the one that was written.
+  Option whole(std::uint64_t least, std::uint64_t most) const;
+  Option real(double least, double most) const;
+
+ private:
+  CLI::Option* option_;
+};
+
+class Command {
+ public:
+  explicit Command(CLI::App* command) : command_(command) {}
+
+  Command command(const std::string& name, const std::string& about) const;
+
+  // Value: std::string, std::filesystem::path, double, std::size_t, std::optional<std::size_t>,
+  // std::vector<std::string>.
+  template <class Value>
+  Option option(const std::string& name, Value& value, const std::string& about) const;
+  // The value is what `take` makes of the word.
+  Option parsed(const std::string& name, const std::function<void(const std::string&)>& take,
+                const std::string& about) const;
+  Option flag(const std::string& name, bool& value, const std::string& about) const;
+
+  template <class Value>
+  Option choice(const std::string& name, Value& value,
+                const std::vector<std::pair<std::string, Value>>& values,
+                const std::string& about) const {
+    std::vector<std::string> words;
+    for (const auto& [word, unused] : values) words.push_back(word);
+    std::sort(words.begin(), words.end());
+    const auto take = [&value, values](const std::string& chosen) {
+      for (const auto& [word, one] : values) {
+        if (word == chosen) value = one;
+      }
+    };
+    return parsed(name, take, about).one_of(words);
+  }
+
+  // None of the other command's options goes together with this command.
+  void excludes_options_of(Command other) const;
+  void footer(const std::string& text) const;
+  void run(const std::function<void()>& action) const;
+  bool is_followed_by_command() const;
+
+  struct Words {
+    std::string name, options;  // --first --second -o
+  };
+  std::vector<Words> commands() const;
+
+ private:
+  CLI::App* command_;
+};
+
+// What to do with a first word that is no command: may return, and then it is refused; and the end of --help.
+struct Otherwise {
+  void (*run)(const std::vector<std::string>& words) = nullptr;
+  std::string help = {};
+};
+
+// Runs what the words say, with these commands to choose from. Returns the exit status: 0 done, 1 it failed (bad
+// data, bad file), 2 the command line is wrong.
+using AddCommand = void (*)(Command app);
+int run_command_line(const std::vector<std::string>& words, const std::vector<AddCommand>& commands,
+                     const Otherwise& otherwise = {});
+
+// Adds the commands, for whoever parses without running.
+void add_commands(CLI::App& app, const std::vector<AddCommand>& commands);
+
+}  // namespace dma::cli

@@ -1,0 +1,8 @@
+// dma-reproduce, which dma reproduce runs.
+#include "paper/commands.h"
+
+int main(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  words.insert(words.begin(), "reproduce");
+  return dma::cli::run_command_line(words, {dma::cli::add_reproduce});
+}
