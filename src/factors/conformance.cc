@@ -12,6 +12,7 @@
 #include <dma/special/quadrature.h>
 
 #include "factors/marginal_moments.h"
+#include "special/larger.h"
 
 namespace dma {
 
@@ -39,6 +40,7 @@ namespace detail {
 namespace {
 
 using Random = std::mt19937_64;
+using special::larger;
 
 constexpr std::array both_rules{Rule::direct, Rule::linear};
 
@@ -47,9 +49,6 @@ double normal(Random& random) { return std::normal_distribution<double>()(random
 double uniform(Random& random, double low, double high) {
   return std::uniform_real_distribution<double>(low, high)(random);
 }
-
-// The larger of two errors. Of std::max's arguments a NaN may get lost: here it stays.
-double larger(double a, double b) { return std::isnan(b) || b > a ? b : a; }
 
 template <std::floating_point T>
 std::string show(Gaussian<T> message) {
