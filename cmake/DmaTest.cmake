@@ -26,9 +26,9 @@ set(DMA_SANITIZER_OPTIONS
   "UBSAN_OPTIONS=print_stacktrace=1"
   "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 
-# Under the sanitizers a program runs up to ten times slower.
+# Under the sanitizers or an emulation a program runs up to ten times slower.
 set(DMA_TEST_TIMEOUT 300)
-if(DMA_SANITIZE)
+if(DMA_SANITIZE OR CMAKE_CROSSCOMPILING)
   set(DMA_TEST_TIMEOUT 1200)
 endif()
 

@@ -164,7 +164,8 @@ bool believable(const std::vector<double>& values, double other_median) {
   };
   std::vector<double> distances;
   for (int r = 0; r < resamples; ++r) {
-    distances.push_back(std::abs(median_of(other_tasks) - median_of(finite.size())));
+    const double theirs = median_of(other_tasks);
+    distances.push_back(std::abs(theirs - median_of(finite.size())));
   }
   return std::abs(other_median - median(finite)) <= quantile(distances, 0.95);
 }

@@ -9,6 +9,7 @@
 #include "experiments/experiment.h"
 #include "experiments/noisy_wave.h"
 #include "experiments/verdict.h"
+#include "src/special/larger.h"
 
 namespace dma::experiments {
 namespace {
@@ -34,7 +35,7 @@ double last_movement(const NoisyWave& table, const TrainingOptions& options) {
   double largest = 0;
   for (std::size_t n = 0; n < rows; ++n) {
     const double deviation = std::sqrt(after.epistemic_variance[n] + after.noise_variance[n]);
-    largest = std::max(largest, std::abs(after.mean[n] - before.mean[n]) / deviation);
+    largest = special::larger(largest, std::abs(after.mean[n] - before.mean[n]) / deviation);
   }
   return largest;
 }

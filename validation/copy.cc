@@ -12,6 +12,7 @@
 #include <dma/special/normal.h>
 #include <dma/special/quadrature.h>
 
+#include "src/special/larger.h"
 #include "validation/exact_messages.h"
 #include "validation/experiment.h"
 #include "validation/fit.h"
@@ -45,13 +46,13 @@ class Spread {
   void add(int group, double value) {
     auto& [low, high] = groups_.try_emplace(group, value, value).first->second;
     low = std::min(low, value);
-    high = std::max(high, value);
+    high = special::larger(high, value);
   }
 
   double largest() const {
     double result = 0;
     for (const auto& [group, range] : groups_) {
-      result = std::max(result, (range.second - range.first) / range.second);
+      result = special::larger(result, (range.second - range.first) / range.second);
     }
     return result;
   }
@@ -63,7 +64,7 @@ class Spread {
 struct Difference {
   double largest = 0;
   void compare(double closed, double quadrature) {
-    largest = std::max(largest, std::abs(closed / quadrature - 1));
+    largest = special::larger(largest, std::abs(closed / quadrature - 1));
   }
 };
 

@@ -1,9 +1,14 @@
 #include "validation/divergence.h"
 
 #include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
 
 #include <dma/special/normal.h>
 #include <dma/special/quadrature.h>
+
+#include "src/special/larger.h"
 
 namespace dma::validation {
 
@@ -39,12 +44,23 @@ double integral(const std::function<double(double)>& f, const std::vector<double
   return sum;
 }
 
+double log_integral(const LogDensity& log_f, const std::vector<double>& breaks) {
+  double top = -std::numeric_limits<double>::infinity();
+  const auto look = [&](double x) { return top = special::larger(top, log_f(x)); };
+  integral(look, breaks);
+  const double scaled = integral([&](double x) { return std::exp(log_f(x) - top); }, breaks);
+  if (!(scaled > 0 && std::isfinite(top))) {
+    throw std::domain_error("no mass of the density found between " +
+                            std::to_string(breaks.front()) + " and " +
+                            std::to_string(breaks.back()));
+  }
+  return top + std::log(scaled);
+}
+
 double kl_divergence(const LogDensity& log_p, const LogDensity& log_q,
                      const std::vector<double>& breaks) {
-  const double log_p_mass =
-      std::log(integral([&](double x) { return std::exp(log_p(x)); }, breaks));
-  const double log_q_mass =
-      std::log(integral([&](double x) { return std::exp(log_q(x)); }, breaks));
+  const double log_p_mass = log_integral(log_p, breaks);
+  const double log_q_mass = log_integral(log_q, breaks);
   return integral([&](double x) { return bregman(log_p(x) - log_p_mass, log_q(x) - log_q_mass); },
                   breaks);
 }

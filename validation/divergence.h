@@ -24,6 +24,10 @@ std::vector<double> merged_breaks(std::vector<double> first, const std::vector<d
 // may be much wider than a standard deviation of the narrowest feature in it.
 double integral(const std::function<double(double)>& f, const std::vector<double>& breaks);
 
+// The logarithm of the integral of exp(log_f), which may be out of range itself. std::domain_error if there is nothing
+// to integrate.
+double log_integral(const LogDensity& log_f, const std::vector<double>& breaks);
+
 // KL(p || q) of p and q restricted to the breaks' range and normalised there.
 double kl_divergence(const LogDensity& log_p, const LogDensity& log_q,
                      const std::vector<double>& breaks);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/special/larger.h"
 #include "validation/divergence.h"
 #include "validation/exact_messages.h"
 #include "validation/importance_sampling.h"
@@ -77,8 +78,8 @@ json message_json(G message) {
 
 // Distance of the sampled moments from the exact ones, in exact standard deviations.
 double sampling_error(Moments sampled, G exact) {
-  return std::max(std::abs(sampled.mean - exact.mean()),
-                  std::abs(std::sqrt(sampled.variance) - exact.stddev())) /
+  return special::larger(std::abs(sampled.mean - exact.mean()),
+                         std::abs(std::sqrt(sampled.variance) - exact.stddev())) /
          exact.stddev();
 }
 
@@ -125,7 +126,8 @@ void draw_exact(json& figures, const FactorSetting& setting, std::size_t edge) {
 // The largest KL of a method over the variables of a setting.
 double worst(const json& of_method) {
   double result = 0;
-  for (const json& figures : of_method) result = std::max(result, figures["kl"].get<double>());
+  for (const json& figures : of_method)
+    result = special::larger(result, figures["kl"].get<double>());
   return result;
 }
 
@@ -163,7 +165,8 @@ json compare_marginals(std::span<const FactorSetting> settings) {
       const G exact = setting.exact(k);
       const auto sampled = sampled_moments(samples.values[k], samples.weights);
       const auto histogram = weighted_histogram(samples.values[k], samples.weights);
-      largest_sampling_error = std::max(largest_sampling_error, sampling_error(sampled, exact));
+      largest_sampling_error =
+          special::larger(largest_sampling_error, sampling_error(sampled, exact));
       draw_exact(figures, setting, k);
       for (std::size_t m = 0; m < methods.size(); ++m) {
         const G marginal = marginals[m].by_edge[k];

@@ -14,6 +14,7 @@
 #include <numeric>
 #include <random>
 
+#include "src/special/larger.h"
 #include "validation/engine_tally.h"
 #include "validation/experiment.h"
 #include "validation/regression_network.h"
@@ -180,7 +181,8 @@ constexpr std::array sets{"product", "relu", "network", "joint"};
 
 double largest(const json& rows, std::string_view engine, const char* figure) {
   double result = 0;
-  for (const char* set : sets) result = std::max(result, figure_of(rows, engine, set, figure));
+  for (const char* set : sets)
+    result = special::larger(result, figure_of(rows, engine, set, figure));
   return result;
 }
 
@@ -204,7 +206,7 @@ std::string direct_linear_ep(const json& rows, const char* set, const char* figu
 json verdicts(const json& rows) {
   const char* negative = "negative_precision_share";
   const double from_dma =
-      std::max(largest(rows, "direct", negative), largest(rows, "linear", negative));
+      special::larger(largest(rows, "direct", negative), largest(rows, "linear", negative));
   const double kept = figure_of(rows, "vmp", "network", "dirac_variance_kept");
   const bool ep_iterates = figure_of(rows, "ep", "product", "median_sweeps") >
                            figure_of(rows, "direct", "product", "median_sweeps");

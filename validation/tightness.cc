@@ -7,6 +7,7 @@
 
 #include <dma/special/quadrature.h>
 
+#include "src/special/larger.h"
 #include "validation/experiment.h"
 #include "validation/relu_bound.h"
 #include "validation/verdicts.h"
@@ -52,7 +53,7 @@ double largest_rise(const std::vector<double>& values) {
   double rise = 0;
   for (const double value : values) {
     least = std::min(least, value);
-    rise = std::max(rise, value / least - 1);
+    rise = special::larger(rise, value / least - 1);
   }
   return rise;
 }
@@ -69,7 +70,7 @@ json run(const Sweep& sweep, json& rows) {
     const BoundCheck check = check_master_theorem(setting);
     actual.push_back(check.marginal_kl);
     bound.push_back(check.bound);
-    max_ratio = std::max(max_ratio, check.ratio());
+    max_ratio = special::larger(max_ratio, check.ratio());
     json row = row_of(setting, check);
     row["sweep"] = sweep.parameter;
     rows.push_back(row);
@@ -106,7 +107,7 @@ json tightness() {
   double max_ratio = 0;
   for (const Sweep& sweep : sweeps()) {
     const json figures = run(sweep, rows);
-    max_ratio = std::max(max_ratio, figures["max_ratio"].get<double>());
+    max_ratio = special::larger(max_ratio, figures["max_ratio"].get<double>());
     by_sweep[sweep.parameter] = figures;
   }
   const double ratio_when_wide = check_master_theorem(setting_at({.width = 100})).ratio();

@@ -39,7 +39,8 @@ std::vector<double> draw(std::size_t count, double offset, double width, std::ui
 RC_GTEST_PROP(Scale, IsThatOfLongDoubles, (std::uint64_t seed)) {
   special::Random random(seed);
   const double width = std::exp(random.uniform(-300, 300));
-  const double offset = width * random.normal() * std::exp(random.uniform(0, 20));
+  const double direction = random.normal();
+  const double offset = width * direction * std::exp(random.uniform(0, 20));
   const auto numbers = draw(*rc::gen::inRange<std::size_t>(2, 500), offset, width, seed);
   const Scale scale = scale_of(numbers);
   const Reference exact = reference(numbers);

@@ -52,6 +52,40 @@ TEST(Conformance, Max) {
       "max", [](double a, double b) { return std::max(a, b); }, 0, 2e-2));
 }
 
+// Whatever is drawn: a right factor never fails, however far the density is from what arrives.
+TEST(Conformance, OfAThresholdHoldsForEverySeed) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const GreaterThan factor{static_cast<double>(seed % 11) - 5};
+    const auto report = check_factor(factor, {.random_inputs = 100, .seed = seed});
+    EXPECT_TRUE(report.passed()) << factor.threshold << ", seed " << seed << "\n" << report.text();
+  }
+}
+
+// y = exp(3 x): under a wide x the variance comes from x far above its mean.
+struct SteepCopy {
+  static const FactorInfo& info() {
+    static constexpr std::array edges{EdgeInfo{.name = "y", .theorem = "exact"},
+                                      EdgeInfo{.name = "x", .theorem = "none"}};
+    static constexpr FactorInfo info{
+        .name = "steep", .density = "delta(y - exp(3 x))", .domain = "any", .edges = edges};
+    return info;
+  }
+  static constexpr std::size_t arity() { return 2; }
+  static double relation(std::span<const double> inputs) { return std::exp(3 * inputs[0]); }
+
+  template <std::floating_point T>
+  Gaussian<T> message(std::size_t edge, Incoming<T> in, Rule rule) const {
+    const auto scaled = WeightedSum{{3}}.message<T>(0, std::array{in[1], in[1]}, rule);
+    return edge == 0 ? LogNormalCopy{}.message<T>(0, std::array{in[0], scaled}, rule)
+                     : Gaussian<T>::uniform();
+  }
+};
+
+TEST(Conformance, ReachesTheVarianceOfASteepRelation) {
+  const auto report = check_factor(SteepCopy{}, {.random_inputs = 100});
+  EXPECT_TRUE(report.passed("moments")) << report.text();
+}
+
 // y = x / 2, right in every respect: each wrong factor below spoils one thing.
 struct Halve {
   static const FactorInfo& info() {
@@ -148,6 +182,36 @@ struct WrongThreshold : GreaterThan {
     return at[0] > threshold + 0.01 ? 0 : -std::numeric_limits<double>::infinity();
   }
 };
+
+struct NoMass : GreaterThan {
+  static double log_density(std::span<const double> /*at*/) {
+    return -std::numeric_limits<double>::infinity();
+  }
+};
+
+struct NoVariance : Halve {
+  static double relation(std::span<const double> inputs) { return std::exp(inputs[0] * inputs[0]); }
+};
+
+// A NaN must not get lost behind an ordinary number.
+struct LosesItsDeviation : Halve {
+  template <std::floating_point T>
+  Gaussian<T> message(std::size_t edge, Incoming<T> in, Rule rule) const {
+    const auto result = Halve::message(edge, in, rule);
+    // The mean stays right, the deviation is that of a negative precision.
+    return edge == 0 && result.is_proper() ? Gaussian<T>{-result.tau, -result.rho} : result;
+  }
+};
+
+TEST(Conformance, FailsLoudlyWithoutAReference) {
+  const auto nowhere = check_factor(NoMass{}, {.random_inputs = 100});
+  EXPECT_FALSE(nowhere.passed("moments"));
+  EXPECT_NE(nowhere.text().find("no mass of the density"), std::string::npos) << nowhere.text();
+  const auto endless = check_factor(NoVariance{}, {.random_inputs = 100});
+  EXPECT_FALSE(endless.passed("moments"));
+  EXPECT_NE(endless.text().find("no finite variance"), std::string::npos) << endless.text();
+  EXPECT_FALSE(check_factor(LosesItsDeviation{}, {.random_inputs = 100}).passed("moments"));
+}
 
 TEST(Conformance, CatchesAWrongDensity) {
   EXPECT_FALSE(check_factor(WrongThreshold{}).passed("moments"));

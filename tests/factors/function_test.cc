@@ -11,8 +11,8 @@ namespace {
 using G = Gaussian<double>;
 
 G any() {
-  return G::from_moments(*rc::gen::inRange(-300, 300) / 100.0,
-                         std::exp(*rc::gen::inRange(-200, 100) / 100.0));
+  const double mean = *rc::gen::inRange(-300, 300) / 100.0;
+  return G::from_moments(mean, std::exp(*rc::gen::inRange(-200, 100) / 100.0));
 }
 
 // x y is a polynomial of degree two, so quadrature is exact: the general factor must reproduce the

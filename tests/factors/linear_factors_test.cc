@@ -14,8 +14,8 @@ namespace {
 using G = Gaussian<double>;
 
 G any() {
-  return G::from_moments(*rc::gen::inRange(-500, 500) / 100.0,
-                         std::exp(*rc::gen::inRange(-200, 200) / 100.0));
+  const double mean = *rc::gen::inRange(-500, 500) / 100.0;
+  return G::from_moments(mean, std::exp(*rc::gen::inRange(-200, 200) / 100.0));
 }
 
 // The marginal at an edge of N(z; a^T x + offset, variance) times the incoming messages: solve the

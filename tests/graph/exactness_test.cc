@@ -9,6 +9,8 @@
 #include <numeric>
 #include <random>
 
+#include "special/larger.h"
+
 namespace dma {
 namespace {
 
@@ -49,8 +51,9 @@ struct Joint {
     double worst = 0;
     for (std::uint32_t v = 0; v < graph.variable_count(); ++v) {
       const auto marginal = beliefs.marginal({v});
-      worst = std::max({worst, std::abs(marginal.mean() - mean[v]) / std::sqrt(covariance(v, v)),
-                        std::abs(marginal.variance() / covariance(v, v) - 1)});
+      worst =
+          special::larger(worst, std::abs(marginal.mean() - mean[v]) / std::sqrt(covariance(v, v)));
+      worst = special::larger(worst, std::abs(marginal.variance() / covariance(v, v) - 1));
     }
     return worst;
   }
@@ -78,7 +81,8 @@ Joint random_tree(std::mt19937_64& random, std::size_t variables) {
     std::shuffle(members.begin(), members.end(), random);
     WeightedSum factor{{}, uniform(random), spread()};
     for (std::size_t k = 1; k < members.size(); ++k) {
-      factor.coefficients.push_back((uniform(random) < 0 ? -1 : 1) * spread());
+      const int sign = uniform(random) < 0 ? -1 : 1;
+      factor.coefficients.push_back(sign * spread());
     }
     additions.push_back([&joint, members, factor] {
       joint.sum(members[0], {members.begin() + 1, members.end()}, factor);

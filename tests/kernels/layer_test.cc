@@ -16,6 +16,8 @@
 #include <iostream>
 #include <vector>
 
+#include "special/larger.h"
+
 namespace dma::kernels {
 namespace {
 
@@ -398,10 +400,10 @@ void expect_moments_within_contract(T slope) {
                  ? 0
                  : std::abs(static_cast<double>(value) - expected) / scale / epsilon;
     };
-    worst[0] = std::max(worst[0], far(units.y_mean[i], exact.mean, mean_scale));
-    worst[1] = std::max(worst[1], far(units.y_variance[i], exact.variance, exact.variance));
-    worst[2] = std::max(worst[2], far(units.gain[i], exact.gain, exact.gain));
-    worst[3] = std::max(worst[3], far(units.residual[i], exact.residual, exact.residual));
+    worst[0] = special::larger(worst[0], far(units.y_mean[i], exact.mean, mean_scale));
+    worst[1] = special::larger(worst[1], far(units.y_variance[i], exact.variance, exact.variance));
+    worst[2] = special::larger(worst[2], far(units.gain[i], exact.gain, exact.gain));
+    worst[3] = special::larger(worst[3], far(units.residual[i], exact.residual, exact.residual));
   }
   std::cout << "  slope " << slope << ": mean " << worst[0] << ", variance " << worst[1]
             << ", gain " << worst[2] << ", residual " << worst[3] << " epsilon\n";
@@ -446,8 +448,9 @@ void expect_inverse_moments_within_contract(T slope) {
                          (right + left);
     const double mean = static_cast<double>(units.back_mean[i]);
     const double variance = static_cast<double>(units.back_variance[i]);
-    worst_mean = std::max(worst_mean, std::abs(mean - exact.mean) / parts / epsilon);
-    worst_variance = std::max(worst_variance, std::abs(variance / exact.variance - 1) / epsilon);
+    worst_mean = special::larger(worst_mean, std::abs(mean - exact.mean) / parts / epsilon);
+    worst_variance =
+        special::larger(worst_variance, std::abs(variance / exact.variance - 1) / epsilon);
   }
   std::cout << "  slope " << slope << ": mean " << worst_mean << ", variance " << worst_variance
             << " epsilon\n";
@@ -470,8 +473,9 @@ template <class T>
 UnitState<T> random_units(std::uint64_t seed) {
   special::Random random(seed);
   const auto count = static_cast<std::size_t>(1 + 40 * random.uniform());
-  UnitState<T> state(count, T(random.uniform(0.05, 1)),
-                     random.uniform() < 0.5 ? T(0) : T(random.uniform(0.2, 2)));
+  const T slope = T(random.uniform(0.05, 1));
+  const T prior_precision = random.uniform() < 0.5 ? T(0) : T(random.uniform(0.2, 2));
+  UnitState<T> state(count, slope, prior_precision);
   const bool odd = random.uniform() < 0.3;
   for (std::size_t i = 0; i < count; ++i) {
     state.at(0)[i] = T(3 * random.normal());
@@ -509,7 +513,7 @@ double units_difference(Rule rule) {
           continue;
         }
         const double apart = std::abs(a - b) / std::max(std::abs(a), 0.1);
-        worst = std::max(worst, std::isnan(apart) ? 1 : apart);
+        worst = special::larger(worst, apart);
       }
     }
   }

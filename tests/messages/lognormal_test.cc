@@ -10,7 +10,8 @@ namespace {
 using G = Gaussian<double>;
 
 RC_GTEST_PROP(LogNormal, CopiesInBothDirectionsKeepMeanAndVariance, ()) {
-  const double mean = *rc::gen::inRange(1, 1000) / 100.0 * *rc::gen::element(-1, 1);
+  const double size = *rc::gen::inRange(1, 1000) / 100.0;
+  const double mean = size * *rc::gen::element(-1, 1);
   const double sd = std::exp(*rc::gen::inRange(-500, 200) / 100.0);
   const auto lognormal = to_lognormal(G::from_moments(mean, sd * sd));
   RC_ASSERT(std::abs(lognormal.mean() / mean - 1) < 1e-13);

@@ -14,6 +14,8 @@
 
 #include <dma/special/random.h>
 
+#include "special/larger.h"
+
 namespace dma {
 namespace {
 
@@ -59,8 +61,8 @@ double distance(const Prediction& one, const Prediction& other) {
     const double variance = one.epistemic_variance[n] + one.noise_variance[n];
     const double deviation = std::sqrt(variance);
     const double other_deviation = std::sqrt(other.epistemic_variance[n] + other.noise_variance[n]);
-    worst = std::max({worst, std::abs(one.mean[n] - other.mean[n]) / deviation,
-                      std::abs(other_deviation / deviation - 1)});
+    worst = special::larger(worst, std::abs(one.mean[n] - other.mean[n]) / deviation);
+    worst = special::larger(worst, std::abs(other_deviation / deviation - 1));
   }
   return worst;
 }

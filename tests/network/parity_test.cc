@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "special/larger.h"
+
 namespace dma {
 namespace {
 
@@ -161,8 +163,8 @@ double largest_difference(const Example& example, Rule rule, bool readable) {
     const G learnt{trainer.ledger().messages[0].tau[k], trainer.ledger().messages[0].rho[k]};
     for (const auto& [a, b] : {std::pair{belief, posterior}, std::pair{message, learnt}}) {
       const double scale = std::abs(belief.tau) + std::sqrt(belief.rho);
-      worst =
-          std::max({worst, std::abs(a.tau - b.tau) / scale, std::abs(a.rho - b.rho) / belief.rho});
+      worst = special::larger(worst, std::abs(a.tau - b.tau) / scale);
+      worst = special::larger(worst, std::abs(a.rho - b.rho) / belief.rho);
     }
   }
   return worst;

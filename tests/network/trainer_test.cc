@@ -10,6 +10,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "special/larger.h"
+
 namespace dma {
 namespace {
 
@@ -123,9 +125,9 @@ double prediction_shift(const Posterior<double>& a, const Posterior<double>& b,
   double worst = 0;
   for (std::size_t n = 0; n < table.rows(); ++n) {
     const double deviation = std::sqrt(one.epistemic_variance[n] + one.noise_variance[n]);
-    worst = std::max(
-        {worst, std::abs(one.mean[n] - two.mean[n]) / deviation,
-         std::abs(std::sqrt(two.epistemic_variance[n] + two.noise_variance[n]) / deviation - 1)});
+    const double other = std::sqrt(two.epistemic_variance[n] + two.noise_variance[n]);
+    worst = special::larger(worst, std::abs(one.mean[n] - two.mean[n]) / deviation);
+    worst = special::larger(worst, std::abs(other / deviation - 1));
   }
   return worst;
 }

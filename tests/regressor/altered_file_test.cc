@@ -225,9 +225,10 @@ TEST(AlteredFile, RandomDamageIsNoticed) {
     for (std::size_t k = 2 + below(30); k > 0; --k) {
       altered[below(altered.size())] = static_cast<char>(random());
     }
-    if (n % 4 == 0) altered.resize(below(altered.size()));
-    if (n % 4 == 1) altered.erase(below(altered.size()), 1 + below(20));
-    if (n % 4 == 2) altered.insert(below(altered.size()), 1 + below(20), 'x');
+    const std::size_t at = below(altered.size());
+    if (n % 4 == 0) altered.resize(at);
+    if (n % 4 == 1) altered.erase(at, 1 + below(20));
+    if (n % 4 == 2) altered.insert(at, 1 + below(20), 'x');
     expect_noticed(altered, file, "damage " + std::to_string(n));
   }
 }

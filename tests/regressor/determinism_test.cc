@@ -15,6 +15,7 @@
 
 #include "regressor/wave_table.h"
 #include "scratch.h"
+#include "special/larger.h"
 
 namespace dma {
 namespace {
@@ -199,9 +200,9 @@ Difference difference(const std::vector<Predicted>& of_y, const std::vector<Pred
   Difference worst;
   for (std::size_t n = 0; n < of_y.size(); ++n) {
     const double deviation = std::abs(a) * of_y[n].stddev();
-    worst.mean =
-        std::max(worst.mean, std::abs(of_other[n].mean - (a * of_y[n].mean + b)) / deviation);
-    worst.spread = std::max(worst.spread, std::abs(of_other[n].stddev() / deviation - 1));
+    worst.mean = special::larger(worst.mean,
+                                 std::abs(of_other[n].mean - (a * of_y[n].mean + b)) / deviation);
+    worst.spread = special::larger(worst.spread, std::abs(of_other[n].stddev() / deviation - 1));
   }
   return worst;
 }
@@ -238,8 +239,8 @@ TEST_P(EachKind, AnotherUnitAndZeroOfTheTargetChangeRoundingOnly) {
       for (const auto& [a, b] : {std::array{3.7, 0.0}, {1.0, 1234.5}, {1e9, -1e12}}) {
         const auto other = Regressor::fit(with_unit(table, a, b), options).predict(table);
         const Difference d = difference(predicted, other, a, b);
-        worst.mean = std::max(worst.mean, d.mean);
-        worst.spread = std::max(worst.spread, d.spread);
+        worst.mean = special::larger(worst.mean, d.mean);
+        worst.spread = special::larger(worst.spread, d.spread);
       }
     }
     std::printf("  %s, %zu epochs: mean %.1e deviations, deviation %.1e\n", GetParam().name, epochs,

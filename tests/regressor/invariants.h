@@ -10,6 +10,8 @@
 #include <cmath>
 #include <limits>
 
+#include "special/larger.h"
+
 namespace dma::test {
 
 // posterior = prior x ledger. How far it is off: precisions relative to themselves, precision times mean relative to
@@ -17,10 +19,10 @@ namespace dma::test {
 struct LedgerError {
   double precision = 0, shift = 0;
 
-  double worst() const { return std::max(precision, shift); }
+  double worst() const { return special::larger(precision, shift); }
   void include(const LedgerError& other) {
-    precision = std::max(precision, other.precision);
-    shift = std::max(shift, other.shift);
+    precision = special::larger(precision, other.precision);
+    shift = special::larger(shift, other.shift);
   }
 };
 
@@ -92,10 +94,11 @@ inline LedgerError ledger_error(const JointMember& member, const JointMember& fi
       precision.cwiseAbs() * vector_of(member.function.mean).cwiseAbs() +
       gradients.cwiseAbs().transpose() * vector_of(member.ledger.shifts).cwiseAbs();
   LedgerError error;
-  error.precision =
-      (scale.asDiagonal() * (precision - sum) * scale.asDiagonal()).cwiseAbs().maxCoeff();
+  error.precision = (scale.asDiagonal() * (precision - sum) * scale.asDiagonal())
+                        .cwiseAbs()
+                        .maxCoeff<Eigen::PropagateNaN>();
   for (Eigen::Index k = 0; k < off.size(); ++k) {
-    if (off[k] != 0) error.shift = std::max(error.shift, std::abs(off[k]) / size[k]);
+    if (off[k] != 0) error.shift = special::larger(error.shift, std::abs(off[k]) / size[k]);
   }
   return error;
 }

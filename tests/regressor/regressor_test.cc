@@ -160,7 +160,8 @@ TEST(Regressor, CalibrationFollowsTheTails) {
     for (std::size_t n = 0; n < rows; ++n) {
       const double a = random.uniform(-2, 2);
       table.columns[0].numbers.push_back(a);
-      table.columns[1].numbers.push_back(a + std::exp(0.8 * random.normal()) * random.normal());
+      const double spread = std::exp(0.8 * random.normal());
+      table.columns[1].numbers.push_back(a + spread * random.normal());
     }
     return table;
   };

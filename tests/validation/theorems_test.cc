@@ -6,7 +6,10 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 
+#include <cmath>
+#include <limits>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include <dma/factors/factors.h>
@@ -79,11 +82,15 @@ PreciseCheck precise_check(const ReluSetting& setting) {
   const Precise mass = upper_tail(-v) + upper_tail(v) / slope;
   const auto m = [&](const Precise& x) { return Precise(y.density(apply(slope, x)) / mass); };
   const auto log_ratio = [&](const Precise& x) { return Precise(log(m(x) / hat.density(x))); };
-  const auto whole = [&](const auto& f, const Precise& left, const Precise& right) {
-    return Precise(panels(f, -left, Precise(0), 50) + panels(f, Precise(0), right, 50));
-  };
+  // Where the message is, and what lies beyond: an incoming message may be much wider.
   const Precise left = (abs(y.mean) + 14) / slope;
   const Precise right = 14 + abs(y.mean);
+  const auto whole = [&](const auto& f, const Precise& to_left, const Precise& to_right) {
+    const Precise near_left = to_left < left ? to_left : left;
+    const Precise near_right = to_right < right ? to_right : right;
+    return Precise(panels(f, -to_left, -near_left, 50) + panels(f, -near_left, Precise(0), 50) +
+                   panels(f, Precise(0), near_right, 50) + panels(f, near_right, to_right, 50));
+  };
   const Precise delta =
       whole([&](const Precise& x) { return Precise(m(x) * log_ratio(x)); }, left, right);
   const Precise reach = abs(incoming.mean) + 14 * sqrt(incoming.variance);
@@ -106,9 +113,9 @@ TEST(MasterTheorem, AgreesWithFiftyDigits) {
     double slope, y_mean, width;
   };
   // The largest ratio, the smallest message KL (6e-13) on either side of the kink, the tightness
-  // figure's last point.
+  // figure's last point, an incoming message that is much wider than the factor's.
   for (const Case at : {Case{0.5, -29.0 / 6, 2}, Case{0.5, 7, 0.5}, Case{0.1, -7, 0.5},
-                        Case{0.3, 7, 1}, Case{0.3, 2, 4}}) {
+                        Case{0.3, 7, 1}, Case{0.3, 2, 4}, Case{0.3, 2, 100}}) {
     SCOPED_TRACE(testing::Message() << "slope " << at.slope << ", y " << at.y_mean);
     const ReluSetting setting{at.slope, Gaussian<double>::from_moments(at.y_mean, 1),
                               Gaussian<double>::from_moments(1, at.width * at.width)};
@@ -119,6 +126,30 @@ TEST(MasterTheorem, AgreesWithFiftyDigits) {
     expect_relative(check.decomposition, precise.marginal_kl, 1e-11);
     expect_relative(check.bound, precise.bound, 1e-11);
   }
+}
+
+// Restricted to 16 deviations of the product, whose mass is exp(-5000) and less.
+TEST(Divergence, OfMessagesThatHardlyMeet) {
+  using G = Gaussian<double>;
+  const auto incoming = G::from_moments(0, 1);
+  for (const double far : {-150.0, -40.0, 40.0, 150.0}) {
+    const auto p = G::from_moments(far, 0.04);
+    const auto q = G::from_moments(far * (1 + 1e-3), 0.05);
+    const double kl = marginal_kl([&](double at) { return p.log_density(at); }, q, incoming,
+                                  merged_breaks(breaks_of(incoming * p), breaks_of(incoming * q)));
+    const double exact = dma::kl_divergence(incoming * p, incoming * q);
+    EXPECT_NEAR(kl, exact, 1e-9 * exact) << far;
+  }
+}
+
+TEST(Divergence, RefusesADensityWithoutMass) {
+  const auto q = Gaussian<double>::from_moments(0, 1);
+  const auto log_q = [&](double at) { return q.log_density(at); };
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(kl_divergence([&](double) { return -infinity; }, log_q, breaks_of(q)),
+               std::domain_error);
+  EXPECT_THROW(kl_divergence([&](double) { return std::nan(""); }, log_q, breaks_of(q)),
+               std::domain_error);
 }
 
 TEST(MasterTheorem, HoldsInAllOfThePapersSettings) {
@@ -148,7 +179,8 @@ TEST(Tightness, LargestRatioIsAtTheEndOfTheWidthSweep) {
   // What the remark says.
   EXPECT_FALSE(summary["sweeps"]["r"]["bound_decreases"]);
   EXPECT_EQ(summary["sweeps"]["r"]["marginal_kl_peaks_at"], 1.5);
-  EXPECT_GT(summary["ratio_at_incoming_width_100"].get<double>(), 0.98);
+  // In the limit the bound is met; the same setting is compared with fifty digits above.
+  EXPECT_NEAR(summary["ratio_at_incoming_width_100"].get<double>(), 1, 1e-3);
   EXPECT_LT(summary["ratio_at_incoming_width_100"].get<double>(), 1);
 }
 

@@ -1,0 +1,22 @@
+// factors/marginal_moments.h: the exact marginal that check_factor holds a factor of one edge against.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include <dma/messages/gaussian.h>
+
+namespace dma::detail {
+
+struct MeanAndDeviation {
+  double mean, deviation;
+};
+
+// Mean and standard deviation of f(x) N(x; incoming), from log f, by adaptive quadrature where the mass is, be it
+// 1e150 deviations away from the incoming mean. Right to 1e-12 deviations of the result, plus the spacing of doubles
+// at its mean. Nothing if no mass is found: the density's support must be seen from points half a deviation apart
+// within 30 deviations, a quarter of their distance apart farther out.
+std::optional<MeanAndDeviation> marginal_moments(const std::function<double(double)>& log_density,
+                                                 Gaussian<double> incoming);
+
+}  // namespace dma::detail
