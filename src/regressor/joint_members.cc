@@ -463,8 +463,8 @@ class MemberTrainer {
 
   // What the noise network learns from: squared residuals, and what the function is unsure about.
   void update_squares(const JointRows& rows) {
-    const auto predicted =
-        dma::predict(function_.posterior(rows, variances_, nullptr), rows.inputs, rows.rows);
+    const JointPrediction predicted =
+        function_.predictor(rows, variances_).predict(rows.inputs, rows.rows);
     squares_.resize(rows.rows);
     for (std::size_t n = 0; n < rows.rows; ++n) {
       const double miss = rows.targets[n] - predicted.mean[n];
