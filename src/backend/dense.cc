@@ -73,6 +73,30 @@ bool is_held(Holds holds, std::size_t row, std::size_t term) {
   return holds == Holds::all || (holds == Holds::lower ? term <= row : term >= row);
 }
 
+// `depth` times `width` numbers that stand together; a call of memcpy for each would take longer.
+template <std::size_t width>
+void copy_lot(const double* from, std::size_t step, std::size_t depth, double* lot) {
+  for (std::size_t k = 0; k < depth; ++k, from += step, lot += width) {
+    for (std::size_t i = 0; i < width; ++i) lot[i] = from[i];
+  }
+}
+
+void copy_whole_lot(const double* from, std::size_t step, std::size_t depth, std::size_t width,
+                    double* lot) {
+  switch (width) {
+    case 4:
+      return copy_lot<4>(from, step, depth, lot);
+    case 6:
+      return copy_lot<6>(from, step, depth, lot);
+    case 8:
+      return copy_lot<8>(from, step, depth, lot);
+    case 24:
+      return copy_lot<24>(from, step, depth, lot);
+    default:
+      for (std::size_t k = 0; k < depth; ++k) std::copy_n(from + k * step, width, lot + k * width);
+  }
+}
+
 // Rows [rows.begin, rows.end) of A, `width` at a time, each lot term by term: of terms [terms.begin, terms.end) those that
 // the lot has, with 0 where a triangle or the last rows end.
 void lay_out(const Operand& a, Holds holds, Range rows, Range terms, std::size_t width,
@@ -86,10 +110,8 @@ void lay_out(const Operand& a, Holds holds, Range rows, Range terms, std::size_t
     double* lot = to + (own.begin - terms.begin) * width;
     const std::size_t own_depth = own.end - own.begin;
     if (count < width) std::fill_n(lot, width * own_depth, 0.0);
-    if (a.row_step == 1) {
-      for (std::size_t k = 0; k < own_depth; ++k) {
-        std::copy_n(from + k * a.column_step, count, lot + k * width);
-      }
+    if (a.row_step == 1 && count == width) {
+      copy_whole_lot(from, a.column_step, own_depth, width, lot);
     } else {
       for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t k = 0; k < own_depth; ++k) {
@@ -197,8 +219,7 @@ void multiply(const Operand& a, const Operand& b, const Target& c, const Product
   });
 }
 
-// Rows in whole chunks; what is left over is taken elsewhere, with rows of 0 (or what is on the diagonal: X is never
-// singular there).
+// Rows in whole chunks; those left over are taken elsewhere, with rows of 0 to make a chunk.
 template <class Take>
 void in_chunks(const TileKernels& kernels, const Target& x, const Take& take) {
   const std::size_t whole = x.rows / kernels.chunk * kernels.chunk;

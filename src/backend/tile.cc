@@ -167,12 +167,9 @@ void solve(std::size_t rows, std::size_t first, std::size_t columns, double* x,
 
 void add_squares(std::size_t rows, const double* x, double* sum) {
   const Numbers d;
-  for (std::size_t i = 0; i < rows; i += chunk_rows) {
-    HWY_UNROLL(2)
-    for (std::size_t v = 0; v < chunk_vectors; ++v) {
-      const auto own = hn::LoadU(d, x + i + v * lanes);
-      hn::StoreU(hn::MulAdd(own, own, hn::LoadU(d, sum + i + v * lanes)), d, sum + i + v * lanes);
-    }
+  for (std::size_t i = 0; i < rows; i += lanes) {
+    const auto own = hn::LoadU(d, x + i);
+    hn::StoreU(hn::MulAdd(own, own, hn::LoadU(d, sum + i)), d, sum + i);
   }
 }
 

@@ -26,7 +26,7 @@ struct TileKernels {
                 std::size_t x_stride, const double* l, std::size_t l_stride,
                 const double* inverse_diagonal);
 
-  // sum[i] += x[i]^2, a whole number of chunks.
+  // sum[i] += x[i]^2, a whole number of a tile's rows.
   void (*add_squares)(std::size_t rows, const double* x, double* sum);
 };
 

@@ -27,19 +27,24 @@ struct Tails {
   Lanes density, i0, i1;
 };
 
-HWY_INLINE Tails tails_of(Lanes x) {
+// Of |z|. Beyond 64 all three are 0, as they are there; what is worked out on the way stays finite.
+HWY_INLINE Tails tails_of(Lanes z) {
   const Numbers d;
   using Constants = ActivationConstants<double>;
   const Constants& constants = activation_constants<double>();
-  const auto one = hn::Set(d, 1.0);
-  const auto t = tail_argument(d, x);
-  const auto s = hn::Div(one, hn::Add(one, x));
+  const auto x = hn::Min(hn::Abs(z), hn::Set(d, 64.0));
+  // t = (x - 5) / (x + 5) and s = 1 / (1 + x), with one division.
+  const auto five = hn::Set(d, 5.0);
+  const auto over_t = hn::Add(x, five);
+  const auto over_s = hn::Add(x, hn::Set(d, 1.0));
+  const auto inverse = hn::Div(hn::Set(d, 1.0), hn::Mul(over_t, over_s));
+  const auto t = hn::Mul(hn::Mul(hn::Sub(x, five), over_s), inverse);
+  const auto s = hn::Mul(over_t, inverse);
   const auto ss = hn::Mul(s, s);
   const auto scaled_1 = hn::Mul(polynomial<Constants::tail_terms>(d, constants.tail_1, t), ss);
   const auto scaled_2 =
       hn::Mul(polynomial<Constants::tail_terms>(d, constants.tail_2, t), hn::Mul(ss, s));
-  // Beyond 64 the density is 0, and the square of x need not be finite.
-  const auto phi = density(d, constants, hn::Min(x, hn::Set(d, 64.0)));
+  const auto phi = density(d, constants, x);
   return {phi, hn::Mul(phi, hn::MulAdd(x, scaled_1, scaled_2)), hn::Mul(phi, scaled_1)};
 }
 
@@ -48,7 +53,7 @@ struct LeakyReluUnit {
 
   HWY_INLINE Unit at(Lanes z) const {
     const Numbers d;
-    const Tails tails = tails_of(hn::Abs(z));
+    const Tails tails = tails_of(z);
     const auto one = hn::Set(d, 1.0);
     const auto low = hn::Set(d, slope);
     const auto kink = hn::Sub(one, low);
@@ -63,7 +68,7 @@ struct LeakyReluUnit {
 struct StepUnit {
   HWY_INLINE Unit at(Lanes z) const {
     const Numbers d;
-    const Tails tails = tails_of(hn::Abs(z));
+    const Tails tails = tails_of(z);
     const auto height = hn::NegMulAdd(hn::Set(d, 2.0), tails.i0, hn::Set(d, 1.0));
     return {hn::CopySign(height, z), hn::Add(tails.density, tails.density)};
   }
@@ -74,6 +79,15 @@ void each(Kind kind, std::size_t count, const double* z, double* value, double* 
   const Numbers d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
+  // Two vectors at a time: one alone is a long chain of operations that wait for each other.
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const Unit one = kind.at(hn::LoadU(d, z + i));
+    const Unit two = kind.at(hn::LoadU(d, z + i + lanes));
+    hn::StoreU(one.value, d, value + i);
+    hn::StoreU(one.derivative, d, derivative + i);
+    hn::StoreU(two.value, d, value + i + lanes);
+    hn::StoreU(two.derivative, d, derivative + i + lanes);
+  }
   for (; i + lanes <= count; i += lanes) {
     const Unit unit = kind.at(hn::LoadU(d, z + i));
     hn::StoreU(unit.value, d, value + i);
