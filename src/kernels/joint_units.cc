@@ -33,13 +33,9 @@ HWY_INLINE Tails tails_of(Lanes z) {
   using Constants = ActivationConstants<double>;
   const Constants& constants = activation_constants<double>();
   const auto x = hn::Min(hn::Abs(z), hn::Set(d, 64.0));
-  // t = (x - 5) / (x + 5) and s = 1 / (1 + x), with one division.
-  const auto five = hn::Set(d, 5.0);
-  const auto over_t = hn::Add(x, five);
-  const auto over_s = hn::Add(x, hn::Set(d, 1.0));
-  const auto inverse = hn::Div(hn::Set(d, 1.0), hn::Mul(over_t, over_s));
-  const auto t = hn::Mul(hn::Mul(hn::Sub(x, five), over_s), inverse);
-  const auto s = hn::Mul(over_t, inverse);
+  const auto one = hn::Set(d, 1.0);
+  const auto t = tail_argument(d, x);
+  const auto s = hn::Div(one, hn::Add(one, x));
   const auto ss = hn::Mul(s, s);
   const auto scaled_1 = hn::Mul(polynomial<Constants::tail_terms>(d, constants.tail_1, t), ss);
   const auto scaled_2 =
