@@ -1,5 +1,5 @@
 // One dense layer, forward and backward: nanoseconds per weight visit, beside the scalar reference and the
-// machine's ceilings. The only file here that sees inside the library.
+// machine's ceilings. It sees inside the library, as joint.cc does.
 #include "kernels/layer.h"
 
 #include <dma/special/random.h>

@@ -24,8 +24,10 @@ struct Section {
   void (*add)(Plan&);
 };
 
-constexpr std::array<Section, 7> all_sections{{
+constexpr std::array<Section, 8> all_sections{{
     {"kernels", "one layer: nanoseconds per weight, share of the machine's ceilings", add_kernels},
+    {"joint", "the joint belief's algebra: share of the matrix product's rate; rows predicted",
+     add_joint},
     {"epochs", "five networks against Adam, the scalar kernel, the graph engine", add_epochs},
     {"quality", "seconds to the same held-out likelihood as Adam", add_quality},
     {"commands", "dma fit and dma predict on up to 3,000,000 rows; how cost grows", add_commands},

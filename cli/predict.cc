@@ -47,8 +47,8 @@ std::string header(const Encoder& encoder) {
   return line + "\n";
 }
 
-void write_rows(const std::vector<Predicted>& predicted, std::size_t targets, double level,
-                fmt::memory_buffer& text) {
+void write_rows(const std::vector<Predicted>& predicted, std::size_t targets,
+                const CentralLevel& level, fmt::memory_buffer& text) {
   const auto out = std::back_inserter(text);
   for (std::size_t n = 0; n < predicted.size(); ++n) {
     const Predicted& p = predicted[n];
@@ -76,6 +76,7 @@ void run(const Arguments& arguments) {
     }
   };
   const std::size_t targets = model.encoder().targets.size();
+  const CentralLevel level(arguments.level);
   std::size_t rows = 0;
   Table piece;
   fmt::memory_buffer text;
@@ -83,7 +84,7 @@ void run(const Arguments& arguments) {
   text.append(header(model.encoder()));
   while (reader.read(piece, rows_at_once)) {
     const auto predicted = model.predict(piece, arguments.threads);
-    write_rows(predicted, targets, arguments.level, text);
+    write_rows(predicted, targets, level, text);
     put({text.data(), text.size()});
     text.clear();
     rows += piece.rows();

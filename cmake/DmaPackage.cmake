@@ -30,8 +30,7 @@ set(CPACK_COMPONENT_COMMAND_DESCRIPTION
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libdma-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "libhwy-dev, libtbb-dev, zlib1g-dev, libopenblas-serial-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libhwy-dev, libtbb-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
   "Direct message approximation: library and headers
  Factor graphs whose messages are approximated directly, and Bayesian networks on

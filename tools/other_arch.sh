@@ -20,18 +20,18 @@ esac
 
 # Libraries of the other architecture. apt adds what they depend on.
 packages=(
-  libhwy-dev libtbb-dev zlib1g-dev nlohmann-json3-dev libeigen3-dev libopenblas-serial-dev
+  libhwy-dev libtbb-dev zlib1g-dev nlohmann-json3-dev libeigen3-dev
   libgtest-dev librapidcheck-dev libboost-dev libfmt-dev libcli11-dev
 )
 
 # What is built and run: the parts whose results are numbers of our own. The rest of the suite starts programs
 # (cli, python, web), takes minutes without emulation (regressor, baselines, experiments), or is about files
 # rather than machines (bench, install, supply, tables).
-parts='special|messages|factors|graph|kernels|metrics|data|network'
+parts='special|messages|factors|graph|backend|kernels|metrics|data|network'
 tests="^(($parts)/|validation/engines\$)"
 
 programs=(
-  special_tests messages_tests factors_tests graph_tests kernels_tests metrics_tests data_tests network_tests
+  special_tests messages_tests factors_tests graph_tests backend_tests kernels_tests metrics_tests data_tests network_tests
   allocation_tests validation_tests
 )
 

@@ -200,8 +200,9 @@ void bind_predictions(py::module_& module) {
   module.def(
       "half_width",
       [](const std::array<Numbers, 4>& predicted, double level) {
-        return each(predicted,
-                    [&](const Predicted& p, std::size_t) { return p.half_width(level); });
+        return each(predicted, [central = CentralLevel(level)](const Predicted& p, std::size_t) {
+          return p.half_width(central);
+        });
       },
       py::arg("predicted"), py::arg("level"));
   module.def(

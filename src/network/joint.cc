@@ -1,6 +1,5 @@
 #include "network/joint.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +12,6 @@ namespace dma {
 namespace detail {
 namespace {
 
-constexpr Eigen::Index block_rows = 256;
 constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
 constexpr double least_left_over = 0.1;         // share of the rows that the noise is learnt from
 constexpr double least_determined = 1e-9;
@@ -37,30 +35,38 @@ std::vector<std::size_t> groups_of(const Architecture& architecture, bool by_col
   return groups;
 }
 
-using LowerFactor = Eigen::LLT<Matrix>;
-
 Matrix unpacked(const JointPosterior& posterior) {
   const Eigen::Index size = index(posterior.mean.size());
-  Matrix lower = Matrix::Zero(size, size);
-  auto next = posterior.factor.begin();
-  for (Eigen::Index i = 0; i < size; ++i) {
-    for (Eigen::Index j = 0; j <= i; ++j) lower(i, j) = *next++;
+  Matrix lower(size, size);
+  const double* next = posterior.factor.data();
+  for (Eigen::Index i = 0; i < size; next += ++i) {
+    lower.row(i).head(i + 1) = Eigen::Map<const Eigen::RowVectorXd>(next, i + 1);
   }
   return lower;
 }
 
-void pack(const Matrix& precision, JointPosterior& posterior) {
-  const LowerFactor factor(precision);
-  const Matrix lower = factor.matrixL();
-  require(
-      factor.info() == Eigen::Success && lower.allFinite(),
-      "a joint precision is not positive definite: some rows weigh so much that what the others "
-      "say is lost beside them; look for a number far from those of the fit and leave its row "
-      "out, or learn with independent weights");
+void pack(const Matrix& lower, JointPosterior& posterior) {
   posterior.factor.clear();
+  posterior.factor.reserve(static_cast<std::size_t>(lower.rows() * (lower.rows() + 1) / 2));
   for (Eigen::Index i = 0; i < lower.rows(); ++i) {
     for (Eigen::Index j = 0; j <= i; ++j) posterior.factor.push_back(lower(i, j));
   }
+}
+
+Matrix factor_of(Matrix precision) {
+  require(
+      backend::factorise(backend::target(precision)),
+      "a joint precision is not positive definite: some rows weigh so much that what the others "
+      "say is lost beside them; look for a number far from those of the fit and leave its row "
+      "out, or learn with independent weights");
+  return precision;
+}
+
+// (L L')^-1 x.
+Vector solution(const Matrix& lower, Vector x) {
+  lower.triangularView<Eigen::Lower>().solveInPlace(x);
+  lower.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+  return x;
 }
 
 void set_mean(const Vector& mean, JointPosterior& posterior) {
@@ -68,9 +74,11 @@ void set_mean(const Vector& mean, JointPosterior& posterior) {
   posterior.mean.assign(mean.begin(), mean.end());
 }
 
-Matrix precision_of(const JointPosterior& posterior) {
-  const Matrix lower = unpacked(posterior);
-  return lower * lower.transpose();
+// Its lower triangle.
+Matrix precision_of(const Matrix& lower) {
+  Matrix precision = Matrix::Zero(lower.rows(), lower.cols());
+  backend::add_square(backend::operand(lower), backend::target(precision), backend::Holds::lower);
+  return precision;
 }
 
 Vector centre_of(const JointPosterior& posterior) {
@@ -82,104 +90,25 @@ Vector mean_of(const JointPosterior& posterior) {
   return Eigen::Map<const Vector>(posterior.mean.data(), index(posterior.mean.size()));
 }
 
-// [A 0; B C]^-1 = [A^-1 0; -C^-1 B A^-1 C^-1], of a lower triangle, in place: a third of the work of
-// solving for every column of the identity.
-void invert(Eigen::Ref<Matrix> lower) {
-  constexpr Eigen::Index small = 48;
-  const Eigen::Index size = lower.rows();
-  if (size <= small) {
-    const Matrix copy = lower;
-    lower.setIdentity();
-    copy.triangularView<Eigen::Lower>().solveInPlace(lower);
-    return;
-  }
-  const Eigen::Index half = size / 2;
-  const Eigen::Index rest = size - half;
-  invert(lower.topLeftCorner(half, half));
-  invert(lower.bottomRightCorner(rest, rest));
-  auto corner = lower.bottomLeftCorner(rest, half);
-  const Matrix product = corner * lower.topLeftCorner(half, half).triangularView<Eigen::Lower>();
-  corner.noalias() =
-      -(lower.bottomRightCorner(rest, rest).triangularView<Eigen::Lower>() * product);
+Vector step_of(const JointPosterior& posterior) {
+  return posterior.centre.empty() ? Vector() : mean_of(posterior) - centre_of(posterior);
 }
 
 Matrix inverse_of(Matrix lower) {
-  invert(lower);
+  backend::invert(backend::target(lower));
   return lower;
 }
 
-struct UnitValue {
-  double value, gain;
-};
-
-UnitValue unit_at(JointUnit unit, double z, double slope) {
-  const double below = special::normal_cdf(z);
-  const double density = special::normal_pdf(z);
-  if (unit == JointUnit::step) return {2 * below - 1, 2 * density};
-  // For z << 0 the bracket cancels, next to slope z. special::leaky_relu_moments does not, but works out a
-  // variance too.
-  return {slope * z + (1 - slope) * (z * below + density), slope + (1 - slope) * below};
-}
-
-template <class Take>
-void each_block(std::size_t rows, const Take& take) {
-  for (std::size_t first = 0; first < rows; first += block_rows) {
-    take(first, std::min<std::size_t>(block_rows, rows - first));
+// The diagonal of (L L')^-1, from L^-1.
+Vector variances_of(const Matrix& inverse) {
+  Vector result(inverse.cols());
+  for (Eigen::Index k = 0; k < result.size(); ++k) {
+    result[k] = inverse.col(k).tail(result.size() - k).squaredNorm();
   }
+  return result;
 }
 
 }  // namespace
-
-void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                    std::span<const double> inputs, std::size_t first, std::size_t count,
-                    double* values, RowMatrix* gradients) {
-  const std::size_t layers = architecture.layers();
-  std::vector<std::vector<double>> units(layers);  // inputs of each layer, with the bias
-  std::vector<std::vector<double>> gains(layers);  // of the units below it
-  std::vector<double> back;
-  std::vector<double> back_below;
-  for (std::size_t l = 0; l < layers; ++l) {
-    units[l].resize(architecture.fan_in(l), 1.0);
-    gains[l].resize(architecture.fan_in(l));
-  }
-  if (gradients != nullptr) gradients->resize(index(count), weights.size());
-  for (std::size_t n = 0; n < count; ++n) {
-    const auto row = inputs.subspan((first + n) * architecture.inputs(), architecture.inputs());
-    std::copy(row.begin(), row.end(), units[0].begin());
-    for (std::size_t l = 0; l < layers; ++l) {
-      const std::size_t fan_in = architecture.fan_in(l);
-      const double* w = weights.data() + architecture.offset(l);
-      for (std::size_t i = 0; i < architecture.width(l); ++i, w += fan_in) {
-        double z = 0;
-        for (std::size_t j = 0; j < fan_in; ++j) z += w[j] * units[l][j];
-        if (l + 1 == layers) {
-          values[n] = z;
-        } else {
-          const auto [value, gain] = unit_at(unit, z, architecture.slope(l));
-          units[l + 1][i] = value;
-          gains[l + 1][i] = gain;
-        }
-      }
-    }
-    if (gradients == nullptr) continue;
-    back.assign(1, 1.0);
-    for (std::size_t l = layers; l-- > 0;) {
-      const std::size_t fan_in = architecture.fan_in(l);
-      double* to = gradients->row(index(n)).data() + architecture.offset(l);
-      for (std::size_t i = 0; i < architecture.width(l); ++i) {
-        for (std::size_t j = 0; j < fan_in; ++j) to[i * fan_in + j] = back[i] * units[l][j];
-      }
-      if (l == 0) break;
-      back_below.assign(architecture.widths[l], 0.0);
-      const double* w = weights.data() + architecture.offset(l);
-      for (std::size_t i = 0; i < architecture.width(l); ++i, w += fan_in) {
-        for (std::size_t j = 0; j < back_below.size(); ++j) back_below[j] += back[i] * w[j];
-      }
-      for (std::size_t j = 0; j < back_below.size(); ++j) back_below[j] *= gains[l][j];
-      back.swap(back_below);
-    }
-  }
-}
 
 // Sums over rows: what the messages say, without the prior.
 struct JointTrainer::Messages {
@@ -213,7 +142,7 @@ JointTrainer::JointTrainer(const JointPosterior& posterior, RowLikelihood likeli
 
 void JointTrainer::stand_on(const JointPosterior& posterior) {
   standing_mean_ = mean_of(posterior);
-  standing_precision_ = precision_of(posterior);
+  standing_precision_ = precision_of(unpacked(posterior));
 }
 
 void JointTrainer::draw_start(std::uint64_t seed, double gain) {
@@ -247,7 +176,10 @@ std::size_t JointTrainer::bounded_precisions() const {
 
 Vector JointTrainer::values(const JointRows& rows) const {
   Vector result(index(rows.rows));
-  network_values(architecture_, unit_, weights_, rows.inputs, 0, rows.rows, result.data(), nullptr);
+  each_block(rows.rows, [&](std::size_t first, std::size_t count) {
+    network_values(architecture_, unit_, weights_, rows.inputs, first, count, result.data() + first,
+                   nullptr);
+  });
   return result;
 }
 
@@ -255,34 +187,34 @@ JointTrainer::Messages JointTrainer::messages(const JointRows& rows, const Vecto
                                               JointLedger* ledger) const {
   const Eigen::Index size = weights_.size();
   Messages sum{Matrix::Zero(size, size), Vector::Zero(size), Vector(index(rows.rows))};
-  RowMatrix gradients;
-  Vector slope(block_rows);
+  Matrix gradients;
+  Vector scale(index(block_rows));
+  Vector slope(index(block_rows));
   each_block(rows.rows, [&](std::size_t first, std::size_t count) {
+    // Scaled by the root of the curvature, so that J' J is the precision; the gradient takes the scale back.
+    for (std::size_t n = 0; n < count; ++n) {
+      scale[index(n)] =
+          std::sqrt(likelihood_ == RowLikelihood::gaussian ? 1 / variances[index(first + n)] : 0.5);
+    }
     double* values = sum.values.data() + first;
-    network_values(architecture_, unit_, weights_, rows.inputs, first, count, values, &gradients);
+    network_values(architecture_, unit_, weights_, rows.inputs, first, count, values, &gradients,
+                   scale.data());
     for (std::size_t n = 0; n < count; ++n) {
       const double y = rows.targets[first + n];
-      double curvature = 0.5;
-      if (likelihood_ == RowLikelihood::gaussian) {
-        curvature = 1 / variances[index(first + n)];
-        slope[index(n)] = (y - values[n]) * curvature;
-      } else {
-        slope[index(n)] = 0.5 * (y * std::exp(-values[n]) - 1);
-      }
-      // Scaled, so that J' J is the precision; the gradient takes the scale back.
-      const double scale = std::sqrt(curvature);
-      gradients.row(index(n)) *= scale;
-      slope[index(n)] /= scale;
+      slope[index(n)] = likelihood_ == RowLikelihood::gaussian
+                            ? (y - values[n]) * scale[index(n)]
+                            : 0.5 * (y * std::exp(-values[n]) - 1) / scale[index(n)];
     }
     sum.gradient.noalias() += gradients.transpose() * slope.head(index(count));
     if (ledger != nullptr) {
       // The message's mean counts from 0, the gradient from the weights.
       const Vector shifts = slope.head(index(count)) + gradients * weights_;
-      ledger->gradients.insert(ledger->gradients.end(), gradients.data(),
-                               gradients.data() + gradients.size());
+      const RowMatrix by_row = gradients;
+      ledger->gradients.insert(ledger->gradients.end(), by_row.data(),
+                               by_row.data() + by_row.size());
       ledger->shifts.insert(ledger->shifts.end(), shifts.begin(), shifts.end());
     }
-    sum.precision.selfadjointView<Eigen::Lower>().rankUpdate(gradients.transpose());
+    backend::add_square(backend::operand(gradients).transposed(), backend::target(sum.precision));
   });
   return sum;
 }
@@ -309,30 +241,43 @@ double JointTrainer::mean_nll(const JointRows& rows, const Vector& variances,
 double JointTrainer::prior_loss() const {
   if (standing_mean_.size() > 0) {
     const Vector away = weights_ - standing_mean_;
-    return away.dot(standing_precision_ * away) / 2;
+    return away.dot(standing_precision_.selfadjointView<Eigen::Lower>() * away) / 2;
   }
   return weights_.dot(prior().cwiseProduct(weights_)) / 2;
 }
 
 Vector JointTrainer::prior_gradient() const {
-  if (standing_mean_.size() > 0) return standing_precision_ * (standing_mean_ - weights_);
+  if (standing_mean_.size() > 0) {
+    return standing_precision_.selfadjointView<Eigen::Lower>() * (standing_mean_ - weights_);
+  }
   return -prior().cwiseProduct(weights_);
 }
 
-void JointTrainer::add_prior(Matrix& precision) const {
+// Prior times messages, the lower triangle.
+void JointTrainer::set_posterior_precision(const Messages& sum, Matrix& precision) const {
+  precision.resize(weights_.size(), weights_.size());
+  precision.triangularView<Eigen::Lower>() = sum.precision;
   if (standing_mean_.size() > 0) {
-    precision += standing_precision_;
+    precision.triangularView<Eigen::Lower>() += standing_precision_;
   } else {
     precision.diagonal() += prior();
   }
 }
 
+Matrix JointTrainer::posterior_factor(const Messages& sum) const {
+  Matrix precision;
+  set_posterior_precision(sum, precision);
+  return factor_of(std::move(precision));
+}
+
 // MacKay's fixed point: precision = (well determined weights of the group) / (sum of their squares).
-// Returns the number of well determined weights.
-double JointTrainer::learn_precisions(const Matrix& precision) {
-  const LowerFactor factor(precision);
-  const Vector variance =
-      inverse_of(factor.matrixL()).colwise().squaredNorm();  // diag of the inverse
+// Returns the number of well determined weights; nothing is learnt, and nothing returned, from a precision that is not
+// positive definite in numbers.
+std::optional<double> JointTrainer::learn_precisions(const Messages& sum) {
+  Matrix factor;
+  set_posterior_precision(sum, factor);
+  if (!backend::factorise(backend::target(factor))) return {};
+  const Vector variance = variances_of(inverse_of(std::move(factor)));
   std::vector<double> determined(precision_.size(), 0);
   std::vector<double> squares(precision_.size(), 0);
   for (std::size_t k = 0; k < group_.size(); ++k) {
@@ -340,16 +285,16 @@ double JointTrainer::learn_precisions(const Matrix& precision) {
     determined[g] += 1 - precision_[g] * variance[index(k)];
     squares[g] += weights_[index(k)] * weights_[index(k)];
   }
-  double sum = 0;
+  double all_determined = 0;
   for (std::size_t g = 0; g < precision_.size(); ++g) {
-    sum += determined[g];
+    all_determined += determined[g];
     if (g + 1 == precision_.size()) break;  // the output bias keeps its own
     // Weights that no row has said anything about keep their prior: an input that was always 0.
     if (determined[g] < least_determined || !(squares[g] > 0)) continue;
     precision_[g] =
         std::clamp(determined[g] / squares[g], least_prior_precision, most_prior_precision);
   }
-  return sum;
+  return all_determined;
 }
 
 // Damped until the density rises. False if it never does.
@@ -358,14 +303,12 @@ bool JointTrainer::step(const JointRows& rows, const Vector& variances, const Me
   const Vector old = weights_;
   const double base = loss(rows, variances, sum.values) + prior_loss();
   const Vector gradient = sum.gradient + prior_gradient();
-  Matrix precision = sum.precision;
-  add_prior(precision);
+  Matrix factor;
   for (int attempt = 0; attempt < 8; ++attempt) {
-    Matrix damped = precision;
-    damped.diagonal() *= 1 + damping;
-    const LowerFactor factor(damped);
-    if (factor.info() == Eigen::Success) {
-      weights_ = old + factor.solve(gradient);
+    set_posterior_precision(sum, factor);
+    factor.diagonal() *= 1 + damping;
+    if (backend::factorise(backend::target(factor))) {
+      weights_ = old + solution(factor, gradient);
       const double now = loss(rows, variances, values(rows)) + prior_loss();
       if (now < base) {
         gain = base - now;
@@ -397,17 +340,15 @@ JointTrainer::Result JointTrainer::fit(const JointRows& rows, Vector& variances,
       return result;
     }
     if (learn && settings.learns_at(epoch)) {
-      Matrix precision = sum.precision;
-      add_prior(precision);
-      const double determined = learn_precisions(precision);
-      if (noise != nullptr) {
+      const std::optional<double> determined = learn_precisions(sum);
+      if (determined && noise != nullptr) {
         double squares = 0;
         for (std::size_t n = 0; n < rows.rows; ++n) {
           squares += std::pow(rows.targets[n] - sum.values[index(n)], 2);
         }
-        result.noise_bounded = count - determined < least_left_over * count;
+        result.noise_bounded = count - *determined < least_left_over * count;
         const double learnt = std::max(
-            least_noise_variance, squares / std::max(least_left_over * count, count - determined));
+            least_noise_variance, squares / std::max(least_left_over * count, count - *determined));
         sum.precision *= *noise / learnt;
         sum.gradient *= *noise / learnt;
         *noise = learnt;
@@ -443,55 +384,66 @@ void JointTrainer::set_parameters(const Parameters& parameters) {
 JointPosterior JointTrainer::posterior(const JointRows& rows, const Vector& variances,
                                        JointLedger* ledger) const {
   const Messages sum = messages(rows, variances, ledger);
-  Matrix precision = sum.precision;
-  add_prior(precision);
+  const Matrix factor = posterior_factor(sum);
   const Vector prior_precision = prior();
   JointPosterior result{architecture_,
                         unit_,
                         {weights_.begin(), weights_.end()},
                         {prior_precision.begin(), prior_precision.end()},
                         {}};
-  pack(precision, result);
+  pack(factor, result);
   if (standing_mean_.size() > 0) {
     // What stands, times the messages, to the bit: so that they can be taken out again.
-    set_mean(weights_ + LowerFactor(precision).solve(sum.gradient + prior_gradient()), result);
+    set_mean(weights_ + solution(factor, sum.gradient + prior_gradient()), result);
     result.centre.assign(weights_.begin(), weights_.end());
   }
   return result;
 }
 
-JointPredictor::JointPredictor(const JointPosterior& posterior)
-    : architecture_(posterior.architecture),
-      unit_(posterior.unit),
-      centre_(centre_of(posterior)),
-      inverse_factor_(inverse_of(unpacked(posterior))) {
-  if (!posterior.centre.empty()) step_ = mean_of(posterior) - centre_;
+JointPredictor JointTrainer::predictor(const JointRows& rows, const Vector& variances) const {
+  const Messages sum = messages(rows, variances, nullptr);
+  Matrix factor = posterior_factor(sum);
+  Vector step;
+  if (standing_mean_.size() > 0) step = solution(factor, sum.gradient + prior_gradient());
+  return {architecture_, unit_, weights_, std::move(step), std::move(factor)};
 }
+
+JointPredictor::JointPredictor(const JointPosterior& posterior)
+    : JointPredictor(posterior.architecture, posterior.unit, centre_of(posterior),
+                     step_of(posterior), unpacked(posterior)) {}
+
+JointPredictor::JointPredictor(Architecture architecture, JointUnit unit, Vector centre,
+                               Vector step, Matrix factor)
+    : architecture_(std::move(architecture)),
+      unit_(unit),
+      centre_(std::move(centre)),
+      step_(std::move(step)),
+      whitening_(backend::operand(inverse_of(std::move(factor)))) {}
 
 void JointPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
                              double* variance) const {
-  RowMatrix gradients;
-  Matrix whitened;
+  Matrix gradients;
   each_block(rows, [&](std::size_t first, std::size_t count) {
     network_values(architecture_, unit_, centre_, inputs, first, count, mean + first, &gradients);
     if (step_.size() > 0) {
-      Eigen::Map<Vector>(mean + first, index(count)) += gradients * step_;
+      backend::add_product(backend::operand(gradients), backend::operand(step_),
+                           {mean + first, count, 1, count});
     }
-    whitened.noalias() = inverse_factor_.triangularView<Eigen::Lower>() * gradients.transpose();
-    for (std::size_t n = 0; n < count; ++n) {
-      variance[first + n] = whitened.col(index(n)).squaredNorm();
-    }
+    whitening_.squares(backend::operand(gradients), variance + first);
   });
+}
+
+JointPrediction JointPredictor::predict(std::span<const double> inputs, std::size_t rows) const {
+  JointPrediction result{std::vector<double>(rows), std::vector<double>(rows)};
+  predict(inputs, rows, result.mean.data(), result.variance.data());
+  return result;
 }
 
 }  // namespace detail
 
 JointPrediction predict(const JointPosterior& posterior, std::span<const double> inputs,
                         std::size_t rows) {
-  JointPrediction result{std::vector<double>(rows), std::vector<double>(rows)};
-  detail::JointPredictor(posterior).predict(inputs, rows, result.mean.data(),
-                                            result.variance.data());
-  return result;
+  return detail::JointPredictor(posterior).predict(inputs, rows);
 }
 
 // f(x; c) + J (m - c + L'^-1 z), z standard normal: the covariance is J (L L')^-1 J'.
@@ -500,28 +452,31 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
                                      std::size_t count, std::uint64_t seed) {
   using detail::index;
   special::Random random(seed);
-  detail::Matrix steps(index(posterior.mean.size()), index(count));
-  for (double& value : steps.reshaped()) value = random.normal();
-  const detail::Matrix factor = detail::unpacked(posterior);
-  factor.triangularView<Eigen::Lower>().transpose().solveInPlace(steps);
+  detail::Matrix normal(index(posterior.mean.size()), index(count));
+  for (double& value : normal.reshaped()) value = random.normal();
+  const detail::Matrix inverse = detail::inverse_of(detail::unpacked(posterior));
   const detail::Vector weights = detail::centre_of(posterior);
-  steps.colwise() += detail::mean_of(posterior) - weights;
+  detail::Matrix steps = (detail::mean_of(posterior) - weights).rowwise().replicate(index(count));
+  backend::add_product(backend::operand(inverse).transposed(), backend::operand(normal),
+                       backend::target(steps), backend::Holds::upper);
   std::vector<double> result(count * rows);
-  Eigen::Map<detail::Matrix> values(result.data(), index(rows), index(count));
-  std::vector<double> centre(rows);
-  detail::RowMatrix gradients;
+  detail::Matrix gradients;
   detail::each_block(rows, [&](std::size_t first, std::size_t block) {
+    std::vector<double> centre(block);
     detail::network_values(posterior.architecture, posterior.unit, weights, inputs, first, block,
-                           centre.data() + first, &gradients);
-    const Eigen::Map<const detail::Vector> mean(centre.data() + first, index(block));
-    values.middleRows(index(first), index(block)) = (gradients * steps).colwise() + mean;
+                           centre.data(), &gradients);
+    const backend::Target values{result.data() + first, block, count, rows};
+    for (std::size_t s = 0; s < count; ++s) {
+      std::copy(centre.begin(), centre.end(), values.data + s * rows);
+    }
+    backend::add_product(backend::operand(gradients), backend::operand(steps), values);
   });
   return result;
 }
 
 std::vector<double> marginal_variances(const JointPosterior& posterior) {
   const detail::Vector variances =
-      detail::inverse_of(detail::unpacked(posterior)).colwise().squaredNorm();
+      detail::variances_of(detail::inverse_of(detail::unpacked(posterior)));
   return {variances.begin(), variances.end()};
 }
 
@@ -531,17 +486,14 @@ namespace {
 // The prior and the messages of all rows but these, which ascend.
 Matrix precision_without(const JointPosterior& posterior, const JointLedger& ledger,
                          std::span<const std::size_t> rows) {
-  const Eigen::Index weights = index(posterior.mean.size());
-  const Eigen::Map<const RowMatrix> gradients(ledger.gradients.data(), index(ledger.shifts.size()),
-                                              weights);
-  Matrix precision = Matrix::Zero(weights, weights);
-  precision.diagonal() = Eigen::Map<const Vector>(posterior.prior_precision.data(), weights);
+  const std::size_t weights = posterior.mean.size();
+  Matrix precision = Matrix::Zero(index(weights), index(weights));
+  precision.diagonal() = Eigen::Map<const Vector>(posterior.prior_precision.data(), index(weights));
   std::size_t first = 0;
   const auto add_until = [&](std::size_t end) {
-    if (end > first) {  // Eigen divides by the number of rows
-      const auto block = gradients.middleRows(index(first), index(end - first));
-      precision.selfadjointView<Eigen::Lower>().rankUpdate(block.transpose());
-    }
+    const backend::Operand block{ledger.gradients.data() + first * weights, end - first, weights,
+                                 weights, 1};
+    backend::add_square(block.transposed(), backend::target(precision));
     first = end + 1;
   };
   for (const std::size_t row : rows) add_until(row);
@@ -554,18 +506,25 @@ Matrix precision_without(const JointPosterior& posterior, const JointLedger& led
 
 void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<const std::size_t> rows,
             bool all_in_ledger) {
-  detail::Matrix precision = detail::precision_of(posterior);
-  detail::Vector shift = precision * detail::mean_of(posterior);
+  const std::size_t weights = posterior.mean.size();
+  const detail::Matrix lower = detail::unpacked(posterior);
+  const auto triangle = lower.triangularView<Eigen::Lower>();
+  detail::Matrix precision;
+  detail::Vector shift = triangle * (triangle.transpose() * detail::mean_of(posterior));
+  if (!all_in_ledger) precision = detail::precision_of(lower);
   for (const std::size_t row : rows) {
-    const Eigen::Map<const detail::Vector> gradient(
-        ledger.gradients.data() + row * posterior.mean.size(), shift.size());
-    if (!all_in_ledger) precision.noalias() -= gradient * gradient.transpose();
+    const double* own = ledger.gradients.data() + row * weights;
+    const Eigen::Map<const detail::Vector> gradient(own, shift.size());
+    if (!all_in_ledger) {
+      backend::subtract_square({own, weights, 1, 1, weights}, backend::target(precision));
+    }
     shift -= ledger.shifts[row] * gradient;
   }
   if (all_in_ledger) precision = detail::precision_without(posterior, ledger, rows);
-  detail::pack(precision, posterior);
+  const detail::Matrix factor = detail::factor_of(std::move(precision));
+  detail::pack(factor, posterior);
   if (posterior.centre.empty()) posterior.centre = posterior.mean;
-  detail::set_mean(precision.llt().solve(shift), posterior);
+  detail::set_mean(detail::solution(factor, shift), posterior);
 }
 
 }  // namespace dma

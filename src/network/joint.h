@@ -1,18 +1,17 @@
 // network/joint.h: fits a JointPosterior.
 #pragma once
 
-#include <Eigen/Core>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <dma/network/joint.h>
 
-namespace dma::detail {
+#include "backend/dense.h"
+#include "network/joint_values.h"
 
-using Vector = Eigen::VectorXd;
-using Matrix = Eigen::MatrixXd;
-using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+namespace dma::detail {
 
 // How the network's value f explains a row's target y.
 enum class RowLikelihood {
@@ -39,6 +38,26 @@ struct JointSettings {
   bool learns_at(std::size_t epoch) const {
     return epoch >= evidence_from && epoch < evidence_before && epoch % evidence_every == 0;
   }
+};
+
+// A posterior made ready for many rows: |L^-1 J'|^2 is a product, which is faster than solving.
+class JointPredictor {
+ public:
+  explicit JointPredictor(const JointPosterior& posterior);
+  // f(x; centre) + J step, with covariance (factor factor')^-1 of the weights; a step of no size is none.
+  JointPredictor(Architecture architecture, JointUnit unit, Vector centre, Vector step,
+                 Matrix factor);
+
+  void predict(std::span<const double> inputs, std::size_t rows, double* mean,
+               double* variance) const;
+  JointPrediction predict(std::span<const double> inputs, std::size_t rows) const;
+
+ private:
+  Architecture architecture_;
+  JointUnit unit_;
+  Vector centre_;
+  Vector step_;
+  backend::Whitening whitening_;
 };
 
 // Weights, one prior precision per group of weights, and the noise, all learnt from the rows: the
@@ -92,6 +111,8 @@ class JointTrainer {
   // Linearised at the weights as they are; the rows' messages go into the ledger, if one is given.
   JointPosterior posterior(const JointRows& rows, const Vector& variances,
                            JointLedger* ledger) const;
+  // What posterior() would predict.
+  JointPredictor predictor(const JointRows& rows, const Vector& variances) const;
   Vector values(const JointRows& rows) const;
   std::size_t bounded_precisions() const;
 
@@ -103,8 +124,9 @@ class JointTrainer {
   double mean_nll(const JointRows& rows, const Vector& variances, const Vector& values) const;
   double prior_loss() const;
   Vector prior_gradient() const;
-  void add_prior(Matrix& precision) const;
-  double learn_precisions(const Matrix& precision);
+  void set_posterior_precision(const Messages& sum, Matrix& precision) const;
+  Matrix posterior_factor(const Messages& sum) const;
+  std::optional<double> learn_precisions(const Messages& sum);
   bool step(const JointRows& rows, const Vector& variances, const Messages& sum, double& damping,
             double& gain);
   Vector prior() const;
@@ -116,27 +138,7 @@ class JointTrainer {
   std::vector<std::size_t> group_;  // of each weight
   std::vector<double> precision_;   // of each group
   Vector standing_mean_;            // empty: the prior is around 0
-  Matrix standing_precision_;
+  Matrix standing_precision_;       // lower triangle
 };
-
-// A posterior made ready for many rows: |L^-1 J'|^2 is a product, which is faster than solving.
-class JointPredictor {
- public:
-  explicit JointPredictor(const JointPosterior& posterior);
-  void predict(std::span<const double> inputs, std::size_t rows, double* mean,
-               double* variance) const;
-
- private:
-  Architecture architecture_;
-  JointUnit unit_;
-  Vector centre_;
-  Vector step_;  // from there to the mean; empty: none
-  Matrix inverse_factor_;
-};
-
-// f(x; weights) of rows [first, first + count), and, if asked for, its gradients as rows.
-void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                    std::span<const double> inputs, std::size_t first, std::size_t count,
-                    double* values, RowMatrix* gradients);
 
 }  // namespace dma::detail

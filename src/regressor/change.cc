@@ -194,11 +194,12 @@ struct LookedAt {
   const char* name;
 };
 
-// Carries the plan out, measures, and only then changes the model.
-void finish(Model& model, Plan& plan, const LookedAt& looked_at, const ChangeOptions& options,
-            ChangeReport& report) {
+// Carries the plan out and measures: the model after the change.
+Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
+             const ChangeOptions& options, ChangeReport& report) {
   const auto predict = [&](const Model& of) {
-    return detail::predict_rows(of, looked_at.rows.inputs, looked_at.rows.rows, of.options.threads);
+    return detail::predict_rows(of, detail::prepare(of), looked_at.rows.inputs, looked_at.rows.rows,
+                                of.options.threads);
   };
   const auto before = predict(model);
   Model next = carry_out(model, plan, options, report);
@@ -213,18 +214,18 @@ void finish(Model& model, Plan& plan, const LookedAt& looked_at, const ChangeOpt
         detail::fit_rows(model.encoder, model.options, plan.remaining, next.row_hashes, {});
     report.compared = distance(after, predict(anew));
   }
-  model = std::move(next);
+  return next;
 }
 
-ChangeReport forget(Model& model, const std::vector<bool>& gone, const OrderedRows* given,
-                    const ChangeOptions& options) {
+// The model without these rows.
+Model forget(const Model& model, const std::vector<bool>& gone, const OrderedRows* given,
+             const ChangeOptions& options, ChangeReport& report) {
   const auto start = std::chrono::steady_clock::now();
   require_old_rows(model, options);
   require(
       model.options.ledger == LedgerMode::full,
       "only a model with the ledger 'full' can forget: the others do not keep what a batch said");
   std::vector<std::size_t> remove;
-  ChangeReport report;
   std::size_t others = 0;
   for (std::size_t b = 0, row = 0; b < model.batch_rows.size(); ++b) {
     const auto first = gone.begin() + static_cast<std::ptrdiff_t>(row);
@@ -240,15 +241,14 @@ ChangeReport forget(Model& model, const std::vector<bool>& gone, const OrderedRo
   Plan plan = plan_change(model, gone, remove, options.data);
   require(model.report.rows > report.rows_removed + report.rows_lost,
           "no row would be left: delete the model instead");
-  if (plan.remaining.rows > 0) {
-    finish(model, plan, {plan.remaining, "the rows that stay"}, options, report);
-  } else if (given != nullptr) {
-    finish(model, plan, {*given, "the rows that went"}, options, report);
-  } else {
-    finish(model, plan, {probes(model.encoder.width()), "random inputs"}, options, report);
-  }
-  report.seconds = seconds_since(start);
-  return report;
+  const auto change = [&](const LookedAt& looked_at) {
+    Model next = finish(model, plan, looked_at, options, report);
+    report.seconds = seconds_since(start);
+    return next;
+  };
+  if (plan.remaining.rows > 0) return change({plan.remaining, "the rows that stay"});
+  if (given != nullptr) return change({*given, "the rows that went"});
+  return change({probes(model.encoder.width()), "random inputs"});
 }
 
 }  // namespace
@@ -271,8 +271,8 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
   report.new_rows_nll =
       detail::mean_nll(predict_encoded(added.inputs, added.rows), added.targets, encoder());
   const bool all = options.data != nullptr;
-  finish(model_, plan, {all ? plan.remaining : added, all ? "all rows" : "the new rows"}, options,
-         report);
+  set_model(finish(model_, plan, {all ? plan.remaining : added, all ? "all rows" : "the new rows"},
+                   options, report));
   report.seconds = seconds_since(start);
   return report;
 }
@@ -291,7 +291,9 @@ ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& opt
   }
   if (given.rows == 0) throw DataError(table.source + ": no row has a target");
   const OrderedRows rows{given.rows, std::move(given.inputs), std::move(given.targets)};
-  return forget(model_, gone, &rows, options);
+  ChangeReport report;
+  set_model(forget(model_, gone, &rows, options, report));
+  return report;
 }
 
 ChangeReport Regressor::forget_batch(std::size_t batch, const ChangeOptions& options) {
@@ -302,7 +304,9 @@ ChangeReport Regressor::forget_batch(std::size_t batch, const ChangeOptions& opt
   for (std::size_t b = 0; b < batch; ++b) first += model_.batch_rows[b];
   std::vector<bool> gone(model_.row_hashes.size());
   for (std::size_t n = 0; n < model_.batch_rows[batch]; ++n) gone[first + n] = true;
-  return forget(model_, gone, nullptr, options);
+  ChangeReport report;
+  set_model(forget(model_, gone, nullptr, options, report));
+  return report;
 }
 
 }  // namespace dma

@@ -95,14 +95,14 @@ std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder&
 namespace {
 
 template <class T>
-Prediction predict_all(const Members<T>& members, std::size_t, std::span<const double> inputs,
-                       std::size_t rows, std::size_t threads) {
+Prediction predict_all(const Members<T>& members, const Prepared& /*none*/,
+                       std::span<const double> inputs, std::size_t rows, std::size_t threads) {
   return dma::predict(std::span<const Posterior<T>>(members.posteriors), inputs, rows, threads);
 }
 
-Prediction predict_all(const JointMembers& members, std::size_t targets,
+Prediction predict_all(const JointMembers& /*members*/, const Prepared& prepared,
                        std::span<const double> inputs, std::size_t rows, std::size_t threads) {
-  return predict(members, targets, inputs, rows, threads);
+  return prepared.value().predict(inputs, rows, threads);
 }
 
 bool is_finite(const Predicted& one) {
@@ -112,11 +112,18 @@ bool is_finite(const Predicted& one) {
 
 }  // namespace
 
-std::vector<Predicted> predict_rows(const Model& model, std::span<const double> inputs,
-                                    std::size_t rows, std::size_t threads) {
+Prepared prepare(const Model& model) {
+  const auto* joint = std::get_if<JointMembers>(&model.members);
+  if (joint == nullptr) return {};
+  return JointEnsemble(*joint, model.encoder.targets.size());
+}
+
+std::vector<Predicted> predict_rows(const Model& model, const Prepared& prepared,
+                                    std::span<const double> inputs, std::size_t rows,
+                                    std::size_t threads) {
   const std::size_t targets = model.encoder.targets.size();
   const auto predict_members = [&](const auto& members) {
-    return predict_all(members, targets, inputs, rows, threads);
+    return predict_all(members, prepared, inputs, rows, threads);
   };
   auto predicted = in_own_units(std::visit(predict_members, model.members), model.encoder);
   const auto broken = std::find_if_not(predicted.begin(), predicted.end(), is_finite);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <dma/regressor/regressor.h>
 
+#include "regressor/joint_members.h"
 #include "regressor/members.h"
 
 namespace dma::detail {
@@ -42,8 +44,12 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
 std::size_t most_epochs(const std::vector<FitResult>& results);
 Stopped why_stopped(const std::vector<FitResult>& results);
 
-std::vector<Predicted> predict_rows(const Model& model, std::span<const double> inputs,
-                                    std::size_t rows, std::size_t threads);
+// What predicting many rows takes beyond the model: nothing, if the weights are independent.
+using Prepared = std::optional<JointEnsemble>;
+Prepared prepare(const Model& model);
+std::vector<Predicted> predict_rows(const Model& model, const Prepared& prepared,
+                                    std::span<const double> inputs, std::size_t rows,
+                                    std::size_t threads);
 std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder);
 
 // In the target's own unit; predictions that are NaN are left out.

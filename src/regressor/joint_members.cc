@@ -11,6 +11,21 @@
 #include "regressor/shared_progress.h"
 
 namespace dma::detail {
+
+// A member made ready for many rows.
+class MemberPredictor {
+ public:
+  explicit MemberPredictor(const JointMember& member);
+
+  Prediction predict(std::span<const double> inputs, std::size_t rows) const;
+
+ private:
+  JointPredictor function_;
+  std::optional<JointPredictor> log_noise_;
+  double noise_variance_;
+  NoiseInputs noise_inputs_;
+};
+
 namespace {
 
 // Found on training rows held out from training (docs/default-method.md).
@@ -463,8 +478,8 @@ class MemberTrainer {
 
   // What the noise network learns from: squared residuals, and what the function is unsure about.
   void update_squares(const JointRows& rows) {
-    const auto predicted =
-        dma::predict(function_.posterior(rows, variances_, nullptr), rows.inputs, rows.rows);
+    const JointPrediction predicted =
+        function_.predictor(rows, variances_).predict(rows.inputs, rows.rows);
     squares_.resize(rows.rows);
     for (std::size_t n = 0; n < rows.rows; ++n) {
       const double miss = rows.targets[n] - predicted.mean[n];
@@ -507,40 +522,6 @@ class MemberTrainer {
   Place place_;
   std::size_t stage_ = 0;
   JointTrainer::State fit_;  // of the stage, if a checkpoint has begun it
-};
-
-// A member made ready for many rows.
-class MemberPredictor {
- public:
-  explicit MemberPredictor(const JointMember& member)
-      : function_(member.function),
-        noise_variance_(member.noise_variance),
-        noise_inputs_(member.noise_inputs) {
-    if (member.log_noise) log_noise_.emplace(*member.log_noise);
-  }
-
-  Prediction predict(std::span<const double> inputs, std::size_t rows) const {
-    const std::vector<double> zeros(rows);
-    Prediction result{zeros, zeros, std::vector<double>(rows, noise_variance_), zeros};
-    function_.predict(inputs, rows, result.mean.data(), result.epistemic_variance.data());
-    if (!log_noise_) return result;
-    std::vector<double> mean(rows);
-    std::vector<double> variance(rows);
-    log_noise_->predict(noise_inputs(inputs, result.mean, noise_inputs_), rows, mean.data(),
-                        variance.data());
-    for (std::size_t n = 0; n < rows; ++n) {
-      // E[exp(g)], g ~ N(mean, variance).
-      result.noise_variance[n] = noise_at(mean[n]) * std::exp(variance[n] / 2);
-      result.noise_spread[n] = std::sqrt(variance[n]);
-    }
-    return result;
-  }
-
- private:
-  JointPredictor function_;
-  std::optional<JointPredictor> log_noise_;
-  double noise_variance_;
-  NoiseInputs noise_inputs_;
 };
 
 // Each row predicted without its own message: see network/joint.h.
@@ -741,21 +722,50 @@ JointFits change_members(const JointMembers& members, const RegressorOptions& op
   return fits;
 }
 
-Prediction predict(const JointMembers& members, std::size_t targets, std::span<const double> inputs,
-                   std::size_t rows, std::size_t threads) {
-  const std::size_t draws = members.members.size() / targets;
-  const std::size_t width = members.members.front().function.architecture.inputs();
-  const std::vector<MemberPredictor> predictors(members.members.begin(), members.members.end());
-  const std::vector<double> zeros(rows * targets);
-  std::vector<Prediction> parts(draws, {zeros, zeros, zeros, zeros});
+MemberPredictor::MemberPredictor(const JointMember& member)
+    : function_(member.function),
+      noise_variance_(member.noise_variance),
+      noise_inputs_(member.noise_inputs) {
+  if (member.log_noise) log_noise_.emplace(*member.log_noise);
+}
+
+Prediction MemberPredictor::predict(std::span<const double> inputs, std::size_t rows) const {
+  const std::vector<double> zeros(rows);
+  Prediction result{zeros, zeros, std::vector<double>(rows, noise_variance_), zeros};
+  function_.predict(inputs, rows, result.mean.data(), result.epistemic_variance.data());
+  if (!log_noise_) return result;
+  const JointPrediction log_noise =
+      log_noise_->predict(noise_inputs(inputs, result.mean, noise_inputs_), rows);
+  for (std::size_t n = 0; n < rows; ++n) {
+    // E[exp(g)], g ~ N(mean, variance).
+    result.noise_variance[n] = noise_at(log_noise.mean[n]) * std::exp(log_noise.variance[n] / 2);
+    result.noise_spread[n] = std::sqrt(log_noise.variance[n]);
+  }
+  return result;
+}
+
+JointEnsemble::JointEnsemble(const JointMembers& members, std::size_t targets)
+    : targets_(targets),
+      inputs_(members.members.front().function.architecture.inputs()),
+      members_(members.members.begin(), members.members.end()),
+      shapes_(members.shapes) {}
+
+JointEnsemble::~JointEnsemble() = default;
+JointEnsemble::JointEnsemble(JointEnsemble&&) noexcept = default;
+JointEnsemble& JointEnsemble::operator=(JointEnsemble&&) noexcept = default;
+
+Prediction JointEnsemble::predict(std::span<const double> inputs, std::size_t rows,
+                                  std::size_t threads) const {
+  const std::vector<double> zeros(rows * targets_);
+  std::vector<Prediction> parts(members_.size() / targets_, {zeros, zeros, zeros, zeros});
   parallel_ranges(rows, rows_per_task, threads, [&](std::size_t begin, std::size_t end) {
     const std::size_t count = end - begin;
-    const auto own = inputs.subspan(begin * width, count * width);
-    for (std::size_t m = 0; m < predictors.size(); ++m) {
-      const Prediction one = predictors[m].predict(own, count);
-      Prediction& part = parts[m / targets];
+    const auto own = inputs.subspan(begin * inputs_, count * inputs_);
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      const Prediction one = members_[m].predict(own, count);
+      Prediction& part = parts[m / targets_];
       for (std::size_t n = 0; n < count; ++n) {
-        const std::size_t place = (begin + n) * targets + m % targets;
+        const std::size_t place = (begin + n) * targets_ + m % targets_;
         part.mean[place] = one.mean[n];
         part.epistemic_variance[place] = one.epistemic_variance[n];
         part.noise_variance[place] = one.noise_variance[n];
@@ -764,7 +774,7 @@ Prediction predict(const JointMembers& members, std::size_t targets, std::span<c
     }
   });
   Prediction mixture = mix(parts);
-  apply_shapes(members.shapes, mixture);
+  apply_shapes(shapes_, mixture);
   return mixture;
 }
 

@@ -32,7 +32,22 @@ JointFits fit_joint(const Architecture& architecture, const RegressorOptions& op
 JointFits change_members(const JointMembers& members, const RegressorOptions& options,
                          std::size_t batch_size, const Change& change, const OnProgress& progress);
 
-Prediction predict(const JointMembers& members, std::size_t targets, std::span<const double> inputs,
-                   std::size_t rows, std::size_t threads);
+class MemberPredictor;
+
+// Members made ready for many rows; they themselves are no longer needed.
+class JointEnsemble {
+ public:
+  JointEnsemble(const JointMembers& members, std::size_t targets);
+  ~JointEnsemble();
+  JointEnsemble(JointEnsemble&&) noexcept;
+  JointEnsemble& operator=(JointEnsemble&&) noexcept;
+
+  Prediction predict(std::span<const double> inputs, std::size_t rows, std::size_t threads) const;
+
+ private:
+  std::size_t targets_, inputs_;
+  std::vector<MemberPredictor> members_;
+  std::vector<NoiseShape> shapes_;
+};
 
 }  // namespace dma::detail

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <mutex>
 
 #include <dma/regressor/model_file.h>
 
@@ -143,9 +144,22 @@ Regressor Regressor::fit(Table table, Encoder encoder, const RegressorOptions& o
   return result;
 }
 
+struct Regressor::Lazy {
+  std::once_flag once;
+  detail::Prepared prepared;
+};
+
+Regressor::Regressor(Model model) { set_model(std::move(model)); }
+
+void Regressor::set_model(Model model) {
+  model_ = std::move(model);
+  lazy_ = std::make_shared<Lazy>();
+}
+
 std::vector<Predicted> Regressor::predict_encoded(const std::vector<double>& inputs,
                                                   std::size_t rows, std::size_t threads) const {
-  return detail::predict_rows(model_, inputs, rows, threads);
+  std::call_once(lazy_->once, [&] { lazy_->prepared = detail::prepare(model_); });
+  return detail::predict_rows(model_, lazy_->prepared, inputs, rows, threads);
 }
 
 std::vector<Predicted> Regressor::predict(const Table& table, std::size_t threads) const {

@@ -12,6 +12,12 @@
 
 namespace dma {
 
+// A probability, and the z with which N(0, 1) lies in [-z, z] so often: to be worked out once for many predictions.
+struct CentralLevel {
+  explicit CentralLevel(double probability);
+  double level, quantile;
+};
+
 struct Predicted {
   double mean;
   double epistemic_std;     // of the function: what more data could remove
@@ -22,7 +28,8 @@ struct Predicted {
   // Ends of the central interval that should hold the value with this probability.
   double lower(double level = 0.95) const { return mean - half_width(level); }
   double upper(double level = 0.95) const { return mean + half_width(level); }
-  double half_width(double level = 0.95) const;
+  double half_width(double level = 0.95) const { return half_width(CentralLevel(level)); }
+  double half_width(const CentralLevel& central) const;
 
   double log_density(double y) const;
   double cdf(double y) const;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -79,7 +80,7 @@ struct ChangeOptions {
 
 class Regressor {
  public:
-  explicit Regressor(Model model) : model_(std::move(model)) {}
+  explicit Regressor(Model model);
 
   static Regressor fit(Table table, const RegressorOptions& options,
                        const OnProgress& progress = {}, const Checkpoint& checkpoint = {});
@@ -123,7 +124,13 @@ class Regressor {
   const FitReport& report() const { return model_.report; }
 
  private:
+  struct Lazy;
+
+  void set_model(Model model);
+
   Model model_;
+  // What predicting takes beyond the model: made once, when it is first asked for, and shared by copies.
+  std::shared_ptr<Lazy> lazy_;
 };
 
 }  // namespace dma

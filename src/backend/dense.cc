@@ -1,0 +1,449 @@
+// A product is cut into tiles that fit into registers (backend/tile.h). What goes into them is laid out first, term by
+// term: the columns' numbers so that a part of them stays in the first-level cache, the rows' so that they stay in the
+// second (Goto and van de Geijn 2008). Everything else is products, but for small blocks on the diagonal.
+#include "backend/dense.h"
+
+#include <hwy/aligned_allocator.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/tile.h"
+
+namespace dma::backend {
+namespace {
+
+constexpr std::size_t most_terms = 320;     // laid out at once
+constexpr std::size_t most_rows = 192;      // with so many terms, half a second-level cache
+constexpr std::size_t most_columns = 1536;  // the same of the third
+constexpr std::size_t small = 64;           // a triangle that is not cut
+constexpr std::size_t most_chunk = 16;      // of TileKernels::chunk
+
+using Numbers = hwy::AlignedFreeUniquePtr<double[]>;
+
+// Room that a thread keeps from call to call.
+class Room {
+ public:
+  double* of(std::size_t size) {
+    if (size > size_) {
+      numbers_ = hwy::AllocateAligned<double>(size);
+      size_ = size;
+    }
+    return numbers_.get();
+  }
+
+ private:
+  Numbers numbers_;
+  std::size_t size_ = 0;
+};
+
+std::size_t round_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
+
+// Pieces of equal length, none longer than `most`.
+std::size_t piece(std::size_t n, std::size_t most) {
+  const std::size_t pieces = (n + most - 1) / most;
+  return (n + pieces - 1) / pieces;
+}
+
+struct Range {
+  std::size_t begin, end;
+};
+
+Range common(Range a, Range b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
+
+// Terms of a product in which rows [begin, end) of A are not 0.
+Range terms_of(Holds holds, Range rows, std::size_t terms) {
+  switch (holds) {
+    case Holds::lower:
+      return {0, std::min(rows.end, terms)};
+    case Holds::upper:
+      return {rows.begin, terms};
+    case Holds::all:
+      break;
+  }
+  return {0, terms};
+}
+
+// Of B: by columns, which are the rows of its transpose.
+Holds transposed(Holds holds) {
+  return holds == Holds::all ? holds : holds == Holds::lower ? Holds::upper : Holds::lower;
+}
+
+bool is_held(Holds holds, std::size_t row, std::size_t term) {
+  return holds == Holds::all || (holds == Holds::lower ? term <= row : term >= row);
+}
+
+// `depth` times `width` numbers that stand together; a call of memcpy for each would take longer.
+template <std::size_t width>
+void copy_lot(const double* from, std::size_t step, std::size_t depth, double* lot) {
+  for (std::size_t k = 0; k < depth; ++k, from += step, lot += width) {
+    for (std::size_t i = 0; i < width; ++i) lot[i] = from[i];
+  }
+}
+
+void copy_whole_lot(const double* from, std::size_t step, std::size_t depth, std::size_t width,
+                    double* lot) {
+  switch (width) {
+    case 4:
+      return copy_lot<4>(from, step, depth, lot);
+    case 6:
+      return copy_lot<6>(from, step, depth, lot);
+    case 8:
+      return copy_lot<8>(from, step, depth, lot);
+    case 24:
+      return copy_lot<24>(from, step, depth, lot);
+    default:
+      for (std::size_t k = 0; k < depth; ++k) std::copy_n(from + k * step, width, lot + k * width);
+  }
+}
+
+// Rows [rows.begin, rows.end) of A, `width` at a time, each lot term by term: of terms [terms.begin, terms.end) those that
+// the lot has, with 0 where a triangle or the last rows end.
+void lay_out(const Operand& a, Holds holds, Range rows, Range terms, std::size_t width,
+             double* to) {
+  const std::size_t depth = terms.end - terms.begin;
+  for (std::size_t row = rows.begin; row < rows.end; row += width, to += width * depth) {
+    const std::size_t count = std::min(width, rows.end - row);
+    const Range own = common(terms_of(holds, {row, row + count}, a.columns), terms);
+    if (own.begin >= own.end) continue;
+    const double* from = a.data + row * a.row_step + own.begin * a.column_step;
+    double* lot = to + (own.begin - terms.begin) * width;
+    const std::size_t own_depth = own.end - own.begin;
+    if (count < width) std::fill_n(lot, width * own_depth, 0.0);
+    if (a.row_step == 1 && count == width) {
+      copy_whole_lot(from, a.column_step, own_depth, width, lot);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t k = 0; k < own_depth; ++k) {
+          lot[k * width + i] = from[i * a.row_step + k * a.column_step];
+        }
+      }
+    }
+    if (holds == Holds::all) continue;
+    for (std::size_t k = 0; k < own_depth; ++k) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (!is_held(holds, row + i, own.begin + k)) lot[k * width + i] = 0;
+      }
+    }
+  }
+}
+
+enum class Sign { plus, minus };
+
+struct Product {
+  Holds a_holds = Holds::all, b_holds = Holds::all;  // b_holds: of B'
+  bool lower = false;                                // only the lower triangle of C
+  Sign sign = Sign::plus;
+};
+
+// A tile over the edge of C, or of its triangle.
+void multiply_part(const TileKernels& kernels, const Product& product, std::size_t depth,
+                   const double* a, const double* b, const Target& c, Range rows, Range columns) {
+  alignas(64) double tile[24 * 8] = {};
+  kernels.add(depth, a, b, tile, kernels.rows);
+  for (std::size_t j = columns.begin; j < columns.end; ++j) {
+    const std::size_t first = product.lower ? std::max(rows.begin, j) : rows.begin;
+    const double* from = tile + (j - columns.begin) * kernels.rows;
+    double* to = c.data + j * c.column_step;
+    for (std::size_t i = first; i < rows.end; ++i) {
+      if (product.sign == Sign::plus) {
+        to[i] += from[i - rows.begin];
+      } else {
+        to[i] -= from[i - rows.begin];
+      }
+    }
+  }
+}
+
+// The block of C at these rows and columns, from what was laid out.
+void multiply_block(const TileKernels& kernels, const Product& product, std::size_t all_terms,
+                    Range terms, const double* a, Range rows, const double* b, Range columns,
+                    const Target& c) {
+  const std::size_t depth = terms.end - terms.begin;
+  for (std::size_t j = columns.begin; j < columns.end;
+       j += kernels.columns, b += kernels.columns * depth) {
+    const Range tile_columns{j, std::min(j + kernels.columns, columns.end)};
+    const Range of_columns = terms_of(product.b_holds, tile_columns, all_terms);
+    const double* own_a = a;
+    for (std::size_t i = rows.begin; i < rows.end;
+         i += kernels.rows, own_a += kernels.rows * depth) {
+      const Range tile_rows{i, std::min(i + kernels.rows, rows.end)};
+      if (product.lower && tile_rows.end <= j) continue;
+      const Range own =
+          common(common(of_columns, terms_of(product.a_holds, tile_rows, all_terms)), terms);
+      if (own.begin >= own.end) continue;
+      const double* from_a = own_a + (own.begin - terms.begin) * kernels.rows;
+      const double* from_b = b + (own.begin - terms.begin) * kernels.columns;
+      const bool whole = tile_rows.end - i == kernels.rows &&
+                         tile_columns.end - j == kernels.columns &&
+                         (!product.lower || i + 1 >= tile_columns.end);
+      if (!whole) {
+        multiply_part(kernels, product, own.end - own.begin, from_a, from_b, c, tile_rows,
+                      tile_columns);
+      } else {
+        const auto tile = product.sign == Sign::plus ? kernels.add : kernels.subtract;
+        tile(own.end - own.begin, from_a, from_b, c.data + i + j * c.column_step, c.column_step);
+      }
+    }
+  }
+}
+
+template <class Take>
+void each_piece(std::size_t n, std::size_t most, std::size_t step, const Take& take) {
+  if (n == 0) return;
+  const std::size_t length = round_up(piece(n, most), step);
+  for (std::size_t begin = 0; begin < n; begin += length) {
+    take(Range{begin, std::min(begin + length, n)});
+  }
+}
+
+void multiply(const Operand& a, const Operand& b, const Target& c, const Product& product) {
+  thread_local Room room_for_a;
+  thread_local Room room_for_b;
+  const TileKernels& kernels = tile_kernels();
+  const Operand b_rows = b.transposed();
+  const std::size_t all_terms = a.columns;
+  each_piece(c.columns, most_columns, kernels.columns, [&](Range columns) {
+    each_piece(all_terms, most_terms, 1, [&](Range terms) {
+      const std::size_t depth = terms.end - terms.begin;
+      double* b_laid =
+          room_for_b.of(round_up(columns.end - columns.begin, kernels.columns) * depth);
+      lay_out(b_rows, product.b_holds, columns, terms, kernels.columns, b_laid);
+      each_piece(c.rows, most_rows, kernels.rows, [&](Range rows) {
+        if (product.lower && rows.end <= columns.begin) return;
+        double* a_laid = room_for_a.of(round_up(rows.end - rows.begin, kernels.rows) * depth);
+        lay_out(a, product.a_holds, rows, terms, kernels.rows, a_laid);
+        multiply_block(kernels, product, all_terms, terms, a_laid, rows, b_laid, columns, c);
+      });
+    });
+  });
+}
+
+// Rows in whole chunks; those left over are taken elsewhere, with rows of 0 to make a chunk.
+template <class Take>
+void in_chunks(const TileKernels& kernels, const Target& x, const Take& take) {
+  const std::size_t whole = x.rows / kernels.chunk * kernels.chunk;
+  if (whole > 0) take(Target{x.data, whole, x.columns, x.column_step});
+  if (whole == x.rows) return;
+  alignas(64) double rest[most_chunk * small] = {};
+  const std::size_t left = x.rows - whole;
+  for (std::size_t j = 0; j < x.columns; ++j) {
+    const double* from = x.data + whole + j * x.column_step;
+    std::copy(from, from + left, rest + j * kernels.chunk);
+  }
+  take(Target{rest, kernels.chunk, x.columns, kernels.chunk});
+  for (std::size_t j = 0; j < x.columns; ++j) {
+    const double* from = rest + j * kernels.chunk;
+    std::copy(from, from + left, x.data + whole + j * x.column_step);
+  }
+}
+
+// Four columns at a time.
+template <class Take>
+void each_four(std::size_t columns, const Take& take) {
+  for (std::size_t first = 0; first < columns; first += 4) {
+    take(first, std::min<std::size_t>(4, columns - first));
+  }
+}
+
+void invert_diagonal(const Target& l, std::size_t first, std::size_t count, double* inverse) {
+  for (std::size_t c = 0; c < count; ++c) {
+    inverse[c] = 1 / l.data[(first + c) * (l.column_step + 1)];
+  }
+}
+
+// X L' = B, X takes the place of B.
+void solve_small(const Target& l, const Target& x) {
+  const TileKernels& kernels = tile_kernels();
+  in_chunks(kernels, x, [&](const Target& rows) {
+    each_four(l.rows, [&](std::size_t first, std::size_t count) {
+      double inverse[4];
+      invert_diagonal(l, first, count, inverse);
+      kernels.reduce(rows.rows, first, count, rows.data, rows.column_step, l.data, l.column_step);
+      kernels.solve(rows.rows, first, count, rows.data, rows.column_step, l.data, l.column_step,
+                    inverse);
+    });
+  });
+}
+
+// Of the small triangles that a large one is cut into: a multiple of it, about the middle.
+std::size_t half_of(std::size_t size) { return round_up(size / 2, small); }
+
+void solve(const Target& l, const Target& x) {
+  if (l.rows <= small) return solve_small(l, x);
+  const std::size_t half = half_of(l.rows);
+  const std::size_t rest = l.rows - half;
+  const Target left = x.block(0, 0, x.rows, half);
+  const Target right = x.block(0, half, x.rows, rest);
+  solve(l.block(0, 0, half, half), left);
+  subtract_product(operand(left), operand(l.block(half, 0, rest, half)).transposed(), right);
+  solve(l.block(half, half, rest, rest), right);
+}
+
+// L_cc = sqrt(P_cc - ...), of at most four columns whose part to the left is already taken away.
+bool factorise_four(const Target& p, std::size_t first, std::size_t count) {
+  const auto at = [&](std::size_t row, std::size_t column) -> double& {
+    return p.data[first + row + (first + column) * p.column_step];
+  };
+  for (std::size_t c = 0; c < count; ++c) {
+    for (std::size_t k = 0; k < c; ++k) {
+      for (std::size_t r = c; r < count; ++r) at(r, c) -= at(r, k) * at(c, k);
+    }
+    const double square = at(c, c);
+    if (!(square > 0) || !std::isfinite(square)) return false;
+    at(c, c) = std::sqrt(square);
+    for (std::size_t r = c + 1; r < count; ++r) at(r, c) /= at(c, c);
+  }
+  return true;
+}
+
+bool factorise_small(const Target& p) {
+  const TileKernels& kernels = tile_kernels();
+  bool positive = true;
+  each_four(p.rows, [&](std::size_t first, std::size_t count) {
+    if (!positive) return;
+    const std::size_t below = first + count;
+    const double* l = p.data;
+    in_chunks(kernels, p.block(first, 0, p.rows - first, below), [&](const Target& x) {
+      kernels.reduce(x.rows, first, count, x.data, x.column_step, l, p.column_step);
+    });
+    positive = factorise_four(p, first, count);
+    if (!positive || below == p.rows) return;
+    double inverse[4];
+    invert_diagonal(p, first, count, inverse);
+    in_chunks(kernels, p.block(below, 0, p.rows - below, below), [&](const Target& x) {
+      kernels.solve(x.rows, first, count, x.data, x.column_step, l, p.column_step, inverse);
+    });
+  });
+  return positive;
+}
+
+// From X L' = 1: X = L^-1'. Column c of X has nothing below row c.
+void invert_small(const Target& l) {
+  const TileKernels& kernels = tile_kernels();
+  const std::size_t stride = round_up(l.rows, most_chunk);
+  alignas(64) double x[small * small] = {};
+  for (std::size_t k = 0; k < l.rows; ++k) x[k * (stride + 1)] = 1;
+  each_four(l.rows, [&](std::size_t first, std::size_t count) {
+    double inverse[4];
+    invert_diagonal(l, first, count, inverse);
+    const std::size_t rows = round_up(first + count, kernels.chunk);
+    kernels.reduce(rows, first, count, x, stride, l.data, l.column_step);
+    kernels.solve(rows, first, count, x, stride, l.data, l.column_step, inverse);
+  });
+  for (std::size_t j = 0; j < l.rows; ++j) {
+    for (std::size_t i = j; i < l.rows; ++i) l.data[i + j * l.column_step] = x[j + i * stride];
+  }
+}
+
+}  // namespace
+
+Operand operand(const Target& target) {
+  return {target.data, target.rows, target.columns, 1, target.column_step};
+}
+
+Target target(Eigen::Ref<Matrix> matrix) {
+  return {matrix.data(), static_cast<std::size_t>(matrix.rows()),
+          static_cast<std::size_t>(matrix.cols()), static_cast<std::size_t>(matrix.outerStride())};
+}
+
+void add_product(const Operand& a, const Operand& b, const Target& c, Holds a_holds,
+                 Holds b_holds) {
+  multiply(a, b, c, {.a_holds = a_holds, .b_holds = transposed(b_holds)});
+}
+
+void subtract_product(const Operand& a, const Operand& b, const Target& c, Holds a_holds,
+                      Holds b_holds) {
+  multiply(a, b, c, {.a_holds = a_holds, .b_holds = transposed(b_holds), .sign = Sign::minus});
+}
+
+void add_square(const Operand& a, const Target& c, Holds a_holds) {
+  multiply(a, a.transposed(), c, {.a_holds = a_holds, .b_holds = a_holds, .lower = true});
+}
+
+void subtract_square(const Operand& a, const Target& c) {
+  multiply(a, a.transposed(), c, {.lower = true, .sign = Sign::minus});
+}
+
+// [A . ; B C] = [K . ; M N] [K' M' ; . N']:  A = K K',  B = M K',  C = M M' + N N'.
+bool factorise(const Target& p) {
+  if (p.rows <= small) return factorise_small(p);
+  const std::size_t half = half_of(p.rows);
+  const std::size_t rest = p.rows - half;
+  const Target corner = p.block(half, 0, rest, half);
+  const Target last = p.block(half, half, rest, rest);
+  if (!factorise(p.block(0, 0, half, half))) return false;
+  solve(p.block(0, 0, half, half), corner);
+  subtract_square(operand(corner), last);
+  return factorise(last);
+}
+
+// [A . ; B C]^-1 = [A^-1 . ; -C^-1 B A^-1  C^-1].
+void invert(const Target& l) {
+  if (l.rows <= small) return invert_small(l);
+  const std::size_t half = half_of(l.rows);
+  const std::size_t rest = l.rows - half;
+  const Target first = l.block(0, 0, half, half);
+  const Target corner = l.block(half, 0, rest, half);
+  const Target last = l.block(half, half, rest, rest);
+  invert(first);
+  invert(last);
+  Matrix product = Matrix::Zero(static_cast<Eigen::Index>(rest), static_cast<Eigen::Index>(half));
+  add_product(operand(corner), operand(first), target(product), Holds::all, Holds::lower);
+  for (std::size_t j = 0; j < half; ++j) {
+    std::fill_n(corner.data + j * corner.column_step, rest, 0.0);
+  }
+  subtract_product(operand(last), operand(product), corner, Holds::lower, Holds::all);
+}
+
+// B of G B, B = L^-1', in pieces of terms; the columns of a piece one lot after the other.
+struct Whitening::Packed {
+  const TileKernels& kernels;
+  std::size_t size;
+  std::size_t depth;  // of a piece, but for the last
+  Numbers numbers;
+};
+
+Whitening::Whitening(const Operand& inverse) {
+  const TileKernels& kernels = tile_kernels();
+  const std::size_t size = inverse.rows;
+  const std::size_t width = round_up(size, kernels.columns);
+  packed_ = std::make_unique<Packed>(
+      Packed{kernels, size, piece(size, most_terms), hwy::AllocateAligned<double>(width * size)});
+  each_piece(size, most_terms, 1, [&](Range terms) {
+    lay_out(inverse, Holds::lower, {0, size}, terms, kernels.columns,
+            packed_->numbers.get() + terms.begin * width);
+  });
+}
+
+Whitening::~Whitening() = default;
+Whitening::Whitening(Whitening&&) noexcept = default;
+Whitening& Whitening::operator=(Whitening&&) noexcept = default;
+
+void Whitening::squares(const Operand& gradients, double* squares) const {
+  thread_local Room room_for_a;
+  thread_local Room room_for_product;
+  const TileKernels& kernels = packed_->kernels;
+  const std::size_t size = packed_->size;
+  const std::size_t width = round_up(size, kernels.columns);
+  const Product product{.b_holds = Holds::lower};
+  each_piece(gradients.rows, most_rows, kernels.rows, [&](Range rows) {
+    const std::size_t height = round_up(rows.end - rows.begin, kernels.rows);
+    const Operand own{gradients.data + rows.begin * gradients.row_step, rows.end - rows.begin, size,
+                      gradients.row_step, gradients.column_step};
+    double* whitened = room_for_product.of(height * (width + 1));
+    std::fill_n(whitened, height * (width + 1), 0.0);
+    each_piece(size, most_terms, 1, [&](Range terms) {
+      double* a = room_for_a.of(height * (terms.end - terms.begin));
+      lay_out(own, Holds::all, {0, own.rows}, terms, kernels.rows, a);
+      multiply_block(kernels, product, size, terms, a, {0, height},
+                     packed_->numbers.get() + terms.begin * width, {0, width},
+                     {whitened, height, width, height});
+    });
+    double* sums = whitened + height * width;
+    for (std::size_t j = 0; j < size; ++j) kernels.add_squares(height, whitened + j * height, sums);
+    std::copy(sums, sums + own.rows, squares + rows.begin);
+  });
+}
+
+}  // namespace dma::backend

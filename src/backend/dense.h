@@ -1,0 +1,91 @@
+// backend/dense.h: algebra of dense matrices of doubles, for whichever instruction set the machine has.
+//
+//   product        C + A B, C - A B; A or B may be a triangle
+//   rank update    C + A A', C - A A'
+//   Cholesky       P = L L'
+//   inverse        L^-1
+//   whitening      |L^-1 g|^2 of many g
+//
+// Of a symmetric matrix or a triangle the lower half is read and written, nothing else. Every call runs on the thread that
+// makes it; calls of several threads do not meet. The same numbers give the same bits, whatever else runs, and an entry
+// of a product has the same bits wherever it stands: rows may come in blocks of any size.
+//
+// What may still go wrong in numbers is the caller's: an entry that is not finite spreads as in the formulas.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <memory>
+
+namespace dma::backend {
+
+using Matrix = Eigen::MatrixXd;
+
+// A matrix that lies somewhere, to be read.
+struct Operand {
+  const double* data;
+  std::size_t rows, columns;
+  std::size_t row_step, column_step;  // from an entry to the one below, to the right
+
+  Operand transposed() const { return {data, columns, rows, column_step, row_step}; }
+};
+
+// One to be written, column by column.
+struct Target {
+  double* data;
+  std::size_t rows, columns;
+  std::size_t column_step;
+
+  Target block(std::size_t row, std::size_t column, std::size_t height, std::size_t width) const {
+    return {data + row + column * column_step, height, width, column_step};
+  }
+};
+
+Operand operand(const Target& target);
+// Of a matrix or vector itself: an expression would be gone before it is read.
+template <class Derived>
+Operand operand(const Eigen::PlainObjectBase<Derived>& matrix) {
+  static_assert(!Derived::IsRowMajor);
+  return {matrix.data(), static_cast<std::size_t>(matrix.rows()),
+          static_cast<std::size_t>(matrix.cols()), 1,
+          static_cast<std::size_t>(matrix.outerStride())};
+}
+Target target(Eigen::Ref<Matrix> matrix);
+
+// What an operand holds: the rest is taken to be 0, and not read.
+enum class Holds { all, lower, upper };
+
+// C += A B.
+void add_product(const Operand& a, const Operand& b, const Target& c, Holds a_holds = Holds::all,
+                 Holds b_holds = Holds::all);
+// C -= A B.
+void subtract_product(const Operand& a, const Operand& b, const Target& c,
+                      Holds a_holds = Holds::all, Holds b_holds = Holds::all);
+// C += A A'.
+void add_square(const Operand& a, const Target& c, Holds a_holds = Holds::all);
+// C -= A A'.
+void subtract_square(const Operand& a, const Target& c);
+
+// P becomes L. False if P is not positive definite: what it holds then is of no use.
+[[nodiscard]] bool factorise(const Target& p);
+
+// L becomes L^-1.
+void invert(const Target& l);
+
+// L^-1, laid out for whitening.
+class Whitening {
+ public:
+  explicit Whitening(const Operand& inverse);
+  ~Whitening();
+  Whitening(Whitening&&) noexcept;
+  Whitening& operator=(Whitening&&) noexcept;
+
+  // squares[n] = |L^-1 g|^2, g row n of the matrix.
+  void squares(const Operand& gradients, double* squares) const;
+
+ private:
+  struct Packed;
+  std::unique_ptr<Packed> packed_;
+};
+
+}  // namespace dma::backend

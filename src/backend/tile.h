@@ -1,0 +1,36 @@
+// backend/tile.h: the inner loops of backend/dense.cc, compiled for every instruction set.
+#pragma once
+
+#include <cstddef>
+
+namespace dma::backend {
+
+// A tile is what a product keeps in registers: rows x columns sums of `depth` terms each. `a` holds the rows' numbers
+// term by term, `b` the columns': a[k * rows + i], b[k * columns + j].
+struct TileKernels {
+  std::size_t rows, columns;
+  // c[i + j * stride] += sum_k a_ik b_kj, or -=. Every sum is added up on its own, from k = 0 on, so that it has the same
+  // bits in whichever place of a tile it stands.
+  void (*add)(std::size_t depth, const double* a, const double* b, double* c, std::size_t stride);
+  void (*subtract)(std::size_t depth, const double* a, const double* b, double* c,
+                   std::size_t stride);
+
+  // Four columns of X, or fewer, from `first` on, for the solution of X L' = B from left to right, in place:
+  //   reduce   column c -= sum_{k < first} column k L_ck
+  //   solve    by the triangle of L at (first, first); the diagonal is given inverted
+  // A whole number of `chunk` rows.
+  std::size_t chunk;
+  void (*reduce)(std::size_t rows, std::size_t first, std::size_t columns, double* x,
+                 std::size_t x_stride, const double* l, std::size_t l_stride);
+  void (*solve)(std::size_t rows, std::size_t first, std::size_t columns, double* x,
+                std::size_t x_stride, const double* l, std::size_t l_stride,
+                const double* inverse_diagonal);
+
+  // sum[i] += x[i]^2, a whole number of a tile's rows.
+  void (*add_squares)(std::size_t rows, const double* x, double* sum);
+};
+
+// For the best instruction set of this machine.
+const TileKernels& tile_kernels();
+
+}  // namespace dma::backend

@@ -1,0 +1,263 @@
+// Dense algebra against Eigen's, on every instruction set that the machine has, at sizes around those at which blocks end.
+#include "kernels/instruction_sets.h"
+// It must come before any header of Highway.
+#include <dma/special/random.h>
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "backend/dense.h"
+#include "backend/tile.h"
+#include "network/parallel.h"
+
+namespace dma::backend {
+namespace {
+
+using Vector = Eigen::VectorXd;
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+Matrix drawn(Eigen::Index rows, Eigen::Index columns, std::uint64_t seed) {
+  special::Random random(seed);
+  Matrix matrix(rows, columns);
+  for (double& value : matrix.reshaped()) value = random.normal();
+  return matrix;
+}
+
+// With NaN where it must not be read.
+Matrix only_lower(Matrix matrix) {
+  matrix.triangularView<Eigen::StrictlyUpper>().setConstant(nothing);
+  return matrix;
+}
+
+Matrix only_upper(Matrix matrix) {
+  matrix.triangularView<Eigen::StrictlyLower>().setConstant(nothing);
+  return matrix;
+}
+
+Matrix lower_of(const Matrix& matrix) { return matrix.triangularView<Eigen::Lower>(); }
+Matrix upper_of(const Matrix& matrix) { return matrix.triangularView<Eigen::Upper>(); }
+
+// Eigenvalues around 1.
+Matrix positive(Eigen::Index size, std::uint64_t seed) {
+  const Matrix root = drawn(size, size + 10, seed);
+  return root * root.transpose() / static_cast<double>(size) + Matrix::Identity(size, size);
+}
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+// |computed - exact| <= terms eps |A| |B| in every entry (Higham 2002, 3.5), for both that are compared.
+void expect_product(const Matrix& found, const Matrix& a, const Matrix& b, const Matrix& start,
+                    double sign) {
+  const Matrix expected = start + sign * (a * b);
+  const Matrix bound = (2.0 * static_cast<double>(a.cols() + 2) * epsilon) *
+                       (start.cwiseAbs() + a.cwiseAbs() * b.cwiseAbs());
+  EXPECT_TRUE(((found - expected).cwiseAbs().array() <= bound.array()).all())
+      << a.rows() << " x " << a.cols() << " x " << b.cols() << ": "
+      << (found - expected).cwiseAbs().maxCoeff();
+}
+
+class Dense : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { choose(GetParam()); }
+  void TearDown() override { choose(0); }
+
+ private:
+  static void choose(std::int64_t set) {
+    hwy::SetSupportedTargetsForTest(set);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(OnEverySet, Dense, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& info) { return hwy::TargetName(info.param); });
+
+const std::vector<Eigen::Index> sizes{1,  2,  3,  5,  8,  9,   16,  17,  24, 25,
+                                      48, 63, 64, 65, 71, 128, 129, 193, 321};
+
+TEST_P(Dense, ProductsAreEigens) {
+  for (const Eigen::Index size : sizes) {
+    for (const Eigen::Index terms : {Eigen::Index{1}, Eigen::Index{14}, size, size + 300}) {
+      const Matrix a = drawn(size, terms, 1);
+      const Matrix b = drawn(terms, size / 2 + 1, 2);
+      const Matrix start = drawn(size, b.cols(), 3);
+      Matrix c = start;
+      add_product(operand(a), operand(b), target(c));
+      expect_product(c, a, b, start, 1);
+      c = start;
+      const Matrix a_transposed = a.transpose();
+      const Matrix b_transposed = b.transpose();
+      subtract_product(operand(a_transposed).transposed(), operand(b_transposed).transposed(),
+                       target(c));
+      expect_product(c, a, b, start, -1);
+    }
+  }
+  Matrix none = drawn(3, 2, 1);
+  const Matrix before = none;
+  add_product(operand(Matrix(3, 0)), operand(Matrix(0, 2)), target(none));
+  EXPECT_EQ(none, before);
+}
+
+TEST_P(Dense, WideProductsAreEigens) {
+  const Matrix a = drawn(20, 30, 1);
+  const Matrix b = drawn(30, 3200, 2);
+  Matrix c = Matrix::Zero(20, 3200);
+  add_product(operand(a), operand(b), target(c));
+  expect_product(c, a, b, Matrix::Zero(20, 3200), 1);
+}
+
+TEST_P(Dense, OfTrianglesTheRestIsNotRead) {
+  for (const Eigen::Index size : sizes) {
+    const Matrix square = drawn(size, size, 4);
+    const Matrix other = drawn(size, 19, 5);
+    const Matrix wide = other.transpose();
+    const Matrix zero = Matrix::Zero(size, 19);
+    const Matrix wide_zero = zero.transpose();
+    const Matrix lower = only_lower(square);
+    const Matrix upper = only_upper(square);
+    Matrix c = zero;
+    add_product(operand(lower), operand(other), target(c), Holds::lower);
+    expect_product(c, lower_of(square), other, zero, 1);
+    c = zero;
+    add_product(operand(upper), operand(other), target(c), Holds::upper);
+    expect_product(c, upper_of(square), other, zero, 1);
+    c = wide_zero;
+    add_product(operand(wide), operand(lower), target(c), Holds::all, Holds::lower);
+    expect_product(c, wide, lower_of(square), wide_zero, 1);
+    c = wide_zero;
+    subtract_product(operand(wide), operand(lower).transposed(), target(c), Holds::all,
+                     Holds::upper);
+    expect_product(c, wide, lower_of(square).transpose(), wide_zero, -1);
+  }
+}
+
+TEST_P(Dense, SquaresAreEigensInTheLowerTriangle) {
+  for (const Eigen::Index size : sizes) {
+    const Matrix a = drawn(size, 33, 6);
+    const Matrix start = drawn(size, size, 7);
+    for (const double sign : {1.0, -1.0}) {
+      Matrix c = only_lower(start);
+      sign > 0 ? add_square(operand(a), target(c)) : subtract_square(operand(a), target(c));
+      for (Eigen::Index j = 1; j < size; ++j) {
+        EXPECT_TRUE(c.col(j).head(j).array().isNaN().all()) << "the upper half was written";
+      }
+      const Matrix full = c.selfadjointView<Eigen::Lower>();
+      expect_product(full, a, a.transpose(), start.selfadjointView<Eigen::Lower>(), sign);
+    }
+    const Matrix triangle = only_lower(start);
+    Matrix c = only_lower(Matrix::Zero(size, size));
+    add_square(operand(triangle), target(c), Holds::lower);
+    expect_product(c.selfadjointView<Eigen::Lower>(), lower_of(start), lower_of(start).transpose(),
+                   Matrix::Zero(size, size), 1);
+  }
+}
+
+TEST_P(Dense, TheFactorAndItsInverseAreEigens) {
+  for (const Eigen::Index size : sizes) {
+    const Matrix p = positive(size, 8);
+    Matrix l = only_lower(p);
+    ASSERT_TRUE(factorise(target(l))) << size;
+    const Matrix expected = p.llt().matrixL();
+    const double scale = 100 * epsilon * static_cast<double>(size);
+    EXPECT_LT((lower_of(l) - expected).cwiseAbs().maxCoeff(), scale * expected.norm()) << size;
+    EXPECT_LT((lower_of(l) * lower_of(l).transpose() - p).norm(), scale * p.norm()) << size;
+    Matrix inverse = l;
+    invert(target(inverse));
+    const Matrix product = lower_of(inverse) * lower_of(l);
+    EXPECT_LT((product - Matrix::Identity(size, size)).cwiseAbs().maxCoeff(), scale) << size;
+    for (Eigen::Index j = 1; j < size; ++j) {
+      EXPECT_TRUE(inverse.col(j).head(j).array().isNaN().all()) << "the upper half was written";
+    }
+  }
+}
+
+TEST_P(Dense, WhatIsNotPositiveDefiniteIsSaidToBe) {
+  for (const Eigen::Index size : sizes) {
+    const Matrix right = positive(size, 9);
+    const Matrix factor = right.llt().matrixL();
+    for (const Eigen::Index place : {Eigen::Index{0}, size / 2, size - 1}) {
+      // The pivot there is what P has beyond what the rows above explain.
+      const double negative = right(place, place) - 2 * factor(place, place) * factor(place, place);
+      for (const double wrong : {-1e-3, negative, nothing, HUGE_VAL}) {
+        Matrix p = right;
+        p(place, place) = wrong;
+        EXPECT_FALSE(factorise(target(p))) << size << ", " << place << ", " << wrong;
+      }
+    }
+  }
+}
+
+TEST_P(Dense, WhiteningIsTheNormOfTheSolution) {
+  for (const Eigen::Index size : sizes) {
+    Matrix l = positive(size, 10);
+    ASSERT_TRUE(factorise(target(l)));
+    const Matrix lower = lower_of(l);
+    invert(target(l));
+    const Whitening whitening(operand(l));
+    const Matrix gradients = drawn(201, size, 11);
+    Vector squares(201);
+    whitening.squares(operand(gradients), squares.data());
+    const Matrix solved = lower.triangularView<Eigen::Lower>().solve(gradients.transpose());
+    const Vector expected = solved.colwise().squaredNorm();
+    EXPECT_LT(((squares - expected).array() / expected.array()).abs().maxCoeff(),
+              200 * epsilon * static_cast<double>(size))
+        << size;
+    // In blocks of any size, the same bits.
+    for (Eigen::Index first = 0; first < 201; first += 13) {
+      const Eigen::Index count = std::min<Eigen::Index>(13, 201 - first);
+      const Matrix block = gradients.middleRows(first, count);
+      Vector own(count);
+      whitening.squares(operand(block), own.data());
+      EXPECT_EQ(own, squares.segment(first, count)) << size;
+    }
+  }
+}
+
+TEST_P(Dense, AnEntryHasTheSameBitsWhereverItStands) {
+  const Matrix a = drawn(100, 350, 12);
+  const Matrix b = drawn(350, 90, 13);
+  Matrix all = Matrix::Zero(100, 90);
+  add_product(operand(a), operand(b), target(all));
+  for (Eigen::Index row = 0; row < 100; row += 7) {
+    const Eigen::Index count = std::min<Eigen::Index>(7, 100 - row);
+    const Matrix rows = a.middleRows(row, count);
+    Matrix part = Matrix::Zero(count, 90);
+    add_product(operand(rows), operand(b), target(part));
+    EXPECT_EQ(part, all.middleRows(row, count));
+  }
+}
+
+// What one call after the other gives, on threads that come in each other's way.
+TEST_P(Dense, ThreadsDoNotMeet) {
+  const auto result = [](std::size_t task) {
+    const auto size = static_cast<Eigen::Index>(60 + 17 * (task % 9));
+    const Matrix gradients = drawn(120, size, task);
+    Matrix p = Matrix::Identity(size, size);
+    add_square(operand(gradients).transposed(), target(p));
+    EXPECT_TRUE(factorise(target(p)));
+    invert(target(p));
+    Vector squares(120);
+    Whitening(operand(p)).squares(operand(gradients), squares.data());
+    return squares;
+  };
+  constexpr std::size_t tasks = 64;
+  std::vector<Vector> alone(tasks);
+  std::vector<Vector> together(tasks);
+  for (std::size_t task = 0; task < tasks; ++task) alone[task] = result(task);
+  detail::parallel_for(tasks, 0, [&](std::size_t task) { together[task] = result(task); });
+  EXPECT_EQ(alone, together);
+}
+
+TEST_P(Dense, KernelsFitTheRoomThatDenseKeepsForThem) {
+  const TileKernels& kernels = tile_kernels();
+  EXPECT_LE(kernels.rows * kernels.columns, 24U * 8U);
+  EXPECT_EQ(16 % kernels.chunk, 0U);
+}
+
+}  // namespace
+}  // namespace dma::backend
