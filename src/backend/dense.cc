@@ -297,25 +297,34 @@ bool factorise_four(const Target& p, std::size_t first, std::size_t count) {
   return true;
 }
 
+// On a copy with room below, so that rows come in whole chunks, and with 0 above the diagonal.
 bool factorise_small(const Target& p) {
   const TileKernels& kernels = tile_kernels();
-  bool positive = true;
-  each_four(p.rows, [&](std::size_t first, std::size_t count) {
-    if (!positive) return;
+  constexpr std::size_t stride = small + most_chunk;
+  alignas(64) double room[small * stride];
+  const std::size_t size = p.rows;
+  const Target l{room, size, size, stride};
+  for (std::size_t j = 0; j < size; ++j) {
+    double* column = room + j * stride;
+    std::fill_n(column, stride, 0.0);
+    std::copy_n(p.data + j + j * p.column_step, size - j, column + j);
+  }
+  for (std::size_t first = 0; first < size; first += 4) {
+    const std::size_t count = std::min<std::size_t>(4, size - first);
     const std::size_t below = first + count;
-    const double* l = p.data;
-    in_chunks(kernels, p.block(first, 0, p.rows - first, below), [&](const Target& x) {
-      kernels.reduce(x.rows, first, count, x.data, x.column_step, l, p.column_step);
-    });
-    positive = factorise_four(p, first, count);
-    if (!positive || below == p.rows) return;
+    kernels.reduce(round_up(size - first, kernels.chunk), first, count, room + first, stride, room,
+                   stride);
+    if (!factorise_four(l, first, count)) return false;
     double inverse[4];
-    invert_diagonal(p, first, count, inverse);
-    in_chunks(kernels, p.block(below, 0, p.rows - below, below), [&](const Target& x) {
-      kernels.solve(x.rows, first, count, x.data, x.column_step, l, p.column_step, inverse);
-    });
-  });
-  return positive;
+    invert_diagonal(l, first, count, inverse);
+    if (below == size) break;
+    kernels.solve(round_up(size - below, kernels.chunk), first, count, room + below, stride, room,
+                  stride, inverse);
+  }
+  for (std::size_t j = 0; j < size; ++j) {
+    std::copy_n(room + j + j * stride, size - j, p.data + j + j * p.column_step);
+  }
+  return true;
 }
 
 // From X L' = 1: X = L^-1'. Column c of X has nothing below row c.
