@@ -290,6 +290,10 @@ UNSHIPPED = {
         Dependency("gcovr", "counts lines that tests run", "BSD-3-Clause", packages="gcovr"),
         Dependency("mypy", "types of the Python package", "MIT", packages="mypy"),
         Dependency("black", "format", "MIT", packages="black"),
+        Dependency("debootstrap", "clean roots, in which packages are tried", "MIT", packages="debootstrap"),
+        Dependency("dpkg, file", "Debian packages", "GPL-2.0-or-later", packages="dpkg-dev file"),
+        Dependency("git", "knows the sources", "GPL-2.0-only", packages="git"),
+        Dependency("qemu", "the other architecture", "GPL-2.0-or-later", packages="qemu-user"),
         Dependency("ShellCheck", "lint", "GPL-3.0-or-later", packages="shellcheck"),
         Dependency("ca-certificates", "npm's and pip's downloads", "MPL-2.0", packages="ca-certificates"),
     ],
@@ -305,6 +309,7 @@ NPM_DIRECT = {"vega", "vega-interpreter", "vega-lite", "esbuild", "playwright-co
 DEBIAN_LICENCES = {
     "BSD-2-Clause": {"BSD-2", "BSD-2-clause"},
     "BSD-3-Clause": {"BSD-3", "BSD-3-clause", "BSD-C3", "BSD-3-Clause+CLA"},
+    "GPL-2.0-only": {"GPL-2"},
     "GPL-2.0-or-later": {"GPL-2.0+", "GPL-2+"},
     "GPL-3.0-or-later": {"GPL-3", "GPL-3+"},
     "MIT": {"Expat", "Expat with embedded exception"},

@@ -3,10 +3,9 @@
 // second (Goto and van de Geijn 2008). Everything else is products, but for small blocks on the diagonal.
 #include "backend/dense.h"
 
-#include <hwy/aligned_allocator.h>
-
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "backend/tile.h"
 
@@ -19,14 +18,24 @@ constexpr std::size_t most_columns = 1536;  // the same of the third
 constexpr std::size_t small = 64;           // a triangle that is not cut
 constexpr std::size_t most_chunk = 16;      // of TileKernels::chunk
 
-using Numbers = hwy::AlignedFreeUniquePtr<double[]>;
+// At the beginning of a line of the cache. The pointer is the one that was allocated: a checker of memory finds what a
+// thread that is still there at exit holds.
+struct FreeNumbers {
+  void operator()(double* numbers) const { ::operator delete[](numbers, std::align_val_t(64)); }
+};
+using Numbers = std::unique_ptr<double[], FreeNumbers>;
+
+Numbers allocate(std::size_t size) {
+  return Numbers(
+      static_cast<double*>(::operator new[](size * sizeof(double), std::align_val_t(64))));
+}
 
 // Room that a thread keeps from call to call.
 class Room {
  public:
   double* of(std::size_t size) {
     if (size > size_) {
-      numbers_ = hwy::AllocateAligned<double>(size);
+      numbers_ = allocate(size);
       size_ = size;
     }
     return numbers_.get();
@@ -418,7 +427,7 @@ Whitening::Whitening(const Operand& inverse) {
   const std::size_t size = inverse.rows;
   const std::size_t width = round_up(size, kernels.columns);
   packed_ = std::make_unique<Packed>(
-      Packed{kernels, size, piece(size, most_terms), hwy::AllocateAligned<double>(width * size)});
+      Packed{kernels, size, piece(size, most_terms), allocate(width * size)});
   each_piece(size, most_terms, 1, [&](Range terms) {
     lay_out(inverse, Holds::lower, {0, size}, terms, kernels.columns,
             packed_->numbers.get() + terms.begin * width);

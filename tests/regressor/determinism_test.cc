@@ -35,7 +35,7 @@ struct Kind {
   bool single_precision = false;
 };
 
-class EachKind : public testing::TestWithParam<Kind> {
+class DeterminismOfEachKind : public testing::TestWithParam<Kind> {
  protected:
   static RegressorOptions quick() {
     return {.target = "y",
@@ -48,7 +48,7 @@ class EachKind : public testing::TestWithParam<Kind> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(
-    Determinism, EachKind,
+    Determinism, DeterminismOfEachKind,
     testing::Values(Kind{"joint", Belief::joint}, Kind{"linear", Belief::independent},
                     Kind{"direct", Belief::independent, 1e-11, Rule::direct},
                     Kind{"float", Belief::independent, 1e-3, Rule::linear, true}),
@@ -106,7 +106,7 @@ Table mixed_table(std::size_t rows, std::uint64_t seed) {
   return table;
 }
 
-TEST_P(EachKind, ThreadsAndRunsDoNotChangeABit) {
+TEST_P(DeterminismOfEachKind, ThreadsAndRunsDoNotChangeABit) {
   const Table table = wave_table(90, 0.2, 1);
   auto options = quick();
   options.threads = 1;
@@ -119,7 +119,7 @@ TEST_P(EachKind, ThreadsAndRunsDoNotChangeABit) {
   EXPECT_NE(life(table, options).front(), bytes.front());
 }
 
-TEST_P(EachKind, AModelThatWasSavedGoesOnAsTheOneInMemory) {
+TEST_P(DeterminismOfEachKind, AModelThatWasSavedGoesOnAsTheOneInMemory) {
   const Table table = wave_table(90, 0.2, 1);
   auto model = Regressor::fit(rows_of(table, 0, 60), quick());
   auto again = Regressor::from_bytes(model.to_bytes());
@@ -130,7 +130,7 @@ TEST_P(EachKind, AModelThatWasSavedGoesOnAsTheOneInMemory) {
   EXPECT_EQ(again.to_bytes(), model.to_bytes());
 }
 
-TEST_P(EachKind, PermutedColumnsDoNotChangeABit) {
+TEST_P(DeterminismOfEachKind, PermutedColumnsDoNotChangeABit) {
   const Table table = mixed_table(90, 1);
   const auto bytes = life(table, quick());
   std::mt19937_64 engine(1);
@@ -142,7 +142,7 @@ TEST_P(EachKind, PermutedColumnsDoNotChangeABit) {
 }
 
 // A model of before, whose inputs stand as its file had them: they stay there, and its rows are found.
-TEST_P(EachKind, AModelKeepsTheOrderItWasMadeWith) {
+TEST_P(DeterminismOfEachKind, AModelKeepsTheOrderItWasMadeWith) {
   const Table table = mixed_table(40, 2);
   Encoder encoder = Regressor::encoder_for(table, quick());
   std::reverse(encoder.features.begin(), encoder.features.end());
@@ -212,7 +212,7 @@ Table with_unit(Table table, double a, double b) {
   return table;
 }
 
-TEST_P(EachKind, PowersOfTwoAsUnitOfTheTargetDoNotChangeABit) {
+TEST_P(DeterminismOfEachKind, PowersOfTwoAsUnitOfTheTargetDoNotChangeABit) {
   const Table table = wave_table(80, 0.2, 4);
   const auto predicted = Regressor::fit(table, quick()).predict(table);
   for (const double unit : {0x1p-500, 0x1p-3, 0x1p10, 0x1p500}) {
@@ -226,7 +226,7 @@ TEST_P(EachKind, PowersOfTwoAsUnitOfTheTargetDoNotChangeABit) {
   }
 }
 
-TEST_P(EachKind, AnotherUnitAndZeroOfTheTargetChangeRoundingOnly) {
+TEST_P(DeterminismOfEachKind, AnotherUnitAndZeroOfTheTargetChangeRoundingOnly) {
   for (const std::size_t epochs : {1U, 5U, 40U}) {
     auto options = quick();
     options.epochs = epochs;

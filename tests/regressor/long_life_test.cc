@@ -29,8 +29,9 @@ constexpr std::size_t window = 5;  // blocks that the model knows
 constexpr double noise = 0.2;      // of the table, in units of 5
 constexpr std::size_t warm_up = 100;
 
-class EachBelief : public testing::TestWithParam<Belief> {};
-INSTANTIATE_TEST_SUITE_P(LongLife, EachBelief, testing::Values(Belief::joint, Belief::independent),
+class LongLifeOfEachBelief : public testing::TestWithParam<Belief> {};
+INSTANTIATE_TEST_SUITE_P(LongLife, LongLifeOfEachBelief,
+                         testing::Values(Belief::joint, Belief::independent),
                          [](const auto& belief) {
                            return belief.param == Belief::joint ? "joint" : "independent";
                          });
@@ -103,7 +104,7 @@ struct State {
 
 bool is_power_of_two(std::size_t n) { return (n & (n - 1)) == 0; }
 
-TEST_P(EachBelief, IsWhatTheLedgerSaysForEver) {
+TEST_P(LongLifeOfEachBelief, IsWhatTheLedgerSaysForEver) {
   LongLife life(GetParam());
   const Model fitted = life.model().model();
   const Table test = wave_table(500, noise, 1);

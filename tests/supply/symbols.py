@@ -68,6 +68,8 @@ def install(build: Path, prefix: Path) -> list[Path]:
     elf.output_of("cmake", "--install", build, "--prefix", prefix)
     elf.output_of("cmake", "--install", build, "--prefix", prefix, "--component", "python")
     files = [file for file in prefix.rglob("*") if file.is_file() and not file.is_symlink()]
+    # pip's package brings libraries of others, as they are.
+    files = [file for file in files if not file.name.startswith(("libhwy.so", "libtbb.so"))]
     return sorted(file for file in files if re.search(r"\.(a|so)(\.[0-9.]+)?$", file.name))
 
 
