@@ -21,7 +21,7 @@ esac
 # Libraries of the other architecture. apt adds what they depend on.
 packages=(
   libhwy-dev libtbb-dev zlib1g-dev nlohmann-json3-dev libeigen3-dev
-  libgtest-dev librapidcheck-dev libboost-dev libfmt-dev libcli11-dev
+  libgtest-dev librapidcheck-dev libboost-dev libfmt-dev libcli11-dev libbenchmark-dev
 )
 
 # What is built and run: the parts whose results are numbers of our own. The rest of the suite starts programs
