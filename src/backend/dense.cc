@@ -3,10 +3,9 @@
 // second (Goto and van de Geijn 2008). Everything else is products, but for small blocks on the diagonal.
 #include "backend/dense.h"
 
-#include <hwy/aligned_allocator.h>
-
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "backend/tile.h"
 
@@ -19,14 +18,23 @@ constexpr std::size_t most_columns = 1536;  // the same of the third
 constexpr std::size_t small = 64;           // a triangle that is not cut
 constexpr std::size_t most_chunk = 16;      // of TileKernels::chunk
 
-using Numbers = hwy::AlignedFreeUniquePtr<double[]>;
+// From the start of a cache line on.
+constexpr std::align_val_t alignment{64};
+struct Release {
+  void operator()(double* numbers) const { ::operator delete[](numbers, alignment); }
+};
+using Numbers = std::unique_ptr<double[], Release>;
 
-// Room that a thread keeps from call to call.
+Numbers room_for(std::size_t size) {
+  return Numbers(static_cast<double*>(::operator new[](size * sizeof(double), alignment)));
+}
+
+// Room that a thread keeps from call to call: asked for anew, it would be cleared by the system each time.
 class Room {
  public:
   double* of(std::size_t size) {
     if (size > size_) {
-      numbers_ = hwy::AllocateAligned<double>(size);
+      numbers_ = room_for(size);
       size_ = size;
     }
     return numbers_.get();
@@ -418,7 +426,7 @@ Whitening::Whitening(const Operand& inverse) {
   const std::size_t size = inverse.rows;
   const std::size_t width = round_up(size, kernels.columns);
   packed_ = std::make_unique<Packed>(
-      Packed{kernels, size, piece(size, most_terms), hwy::AllocateAligned<double>(width * size)});
+      Packed{kernels, size, piece(size, most_terms), room_for(width * size)});
   each_piece(size, most_terms, 1, [&](Range terms) {
     lay_out(inverse, Holds::lower, {0, size}, terms, kernels.columns,
             packed_->numbers.get() + terms.begin * width);
