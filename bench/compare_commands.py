@@ -36,7 +36,10 @@ def write_table(path, rows, numbers, categories):
             x = [draw.gauss(0, 1) for _ in range(numbers)]
             k = [draw.randrange(count) for count in categories]
             y = math.sin(2 * x[0]) + x[1] * x[2] / 2 + 0.3 * sum(k) + draw.gauss(0, 0.2 + 0.1 * abs(x[0]))
-            print(",".join([f"{value:.6f}" for value in x] + [f"c{value}" for value in k] + [f"{y:.6f}"]), file=file)
+            print(
+                ",".join([f"{value:.6f}" for value in x] + [f"c{value}" for value in k] + [f"{y:.6f}"]),
+                file=file,
+            )
 
 
 def seconds(*command):
@@ -54,13 +57,19 @@ def compare(name, what, commands, repetitions, note):
             times[k].append(spent)
             note[k] = answer
     ratios = sorted(old / new for old, new in zip(*times))
-    print(f"{name:13} {what:8} old {min(times[0]):8.3f} s  new {min(times[1]):8.3f} s  "
-          f"old over new {ratios[0]:.2f} .. {ratios[-1]:.2f}", end="", flush=True)
+    print(
+        f"{name:13} {what:8} old {min(times[0]):8.3f} s  new {min(times[1]):8.3f} s  "
+        f"old over new {ratios[0]:.2f} .. {ratios[-1]:.2f}",
+        end="",
+        flush=True,
+    )
     return times
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("old")
     parser.add_argument("new")
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=list(TABLES))
@@ -73,17 +82,43 @@ def main():
             table, models = folder / "table.csv", [folder / "old.safetensors", folder / "new.safetensors"]
             write_table(table, *TABLES[name])
             note = [{}, {}]
-            compare(name, "fit",
-                    [[program, "fit", table, "--target", "y", "--threads", "1", "--json", "--model", model]
-                     for program, model in zip(programs, models)], arguments.repetitions, note)
-            print(f"  {note[1]['weights']} weights, cavity NLL {note[0]['cavity_nll']:.6f} {note[1]['cavity_nll']:.6f}")
+            compare(
+                name,
+                "fit",
+                [
+                    [program, "fit", table, "--target", "y", "--threads", "1", "--json", "--model", model]
+                    for program, model in zip(programs, models)
+                ],
+                arguments.repetitions,
+                note,
+            )
+            print(
+                f"  {note[1]['weights']} weights, cavity NLL {note[0]['cavity_nll']:.6f} {note[1]['cavity_nll']:.6f}"
+            )
             rows = folder / "rows.csv"
             count = 100_000
             write_table(rows, count, *TABLES[name][1:])
             # The same model for both.
-            times = compare(name, "predict",
-                            [[program, "predict", models[0], rows, "--threads", "1", "--json", "-o",
-                              folder / "predictions.csv"] for program in programs], arguments.repetitions, note)
+            times = compare(
+                name,
+                "predict",
+                [
+                    [
+                        program,
+                        "predict",
+                        models[0],
+                        rows,
+                        "--threads",
+                        "1",
+                        "--json",
+                        "-o",
+                        folder / "predictions.csv",
+                    ]
+                    for program in programs
+                ],
+                arguments.repetitions,
+                note,
+            )
             print(f"  {count / min(times[0]):.0f} and {count / min(times[1]):.0f} rows a second")
 
 

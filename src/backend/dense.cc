@@ -18,24 +18,23 @@ constexpr std::size_t most_columns = 1536;  // the same of the third
 constexpr std::size_t small = 64;           // a triangle that is not cut
 constexpr std::size_t most_chunk = 16;      // of TileKernels::chunk
 
-// At the beginning of a line of the cache. The pointer is the one that was allocated: a checker of memory finds what a
-// thread that is still there at exit holds.
-struct FreeNumbers {
-  void operator()(double* numbers) const { ::operator delete[](numbers, std::align_val_t(64)); }
+// From the start of a cache line on.
+constexpr std::align_val_t alignment{64};
+struct Release {
+  void operator()(double* numbers) const { ::operator delete[](numbers, alignment); }
 };
-using Numbers = std::unique_ptr<double[], FreeNumbers>;
+using Numbers = std::unique_ptr<double[], Release>;
 
-Numbers allocate(std::size_t size) {
-  return Numbers(
-      static_cast<double*>(::operator new[](size * sizeof(double), std::align_val_t(64))));
+Numbers room_for(std::size_t size) {
+  return Numbers(static_cast<double*>(::operator new[](size * sizeof(double), alignment)));
 }
 
-// Room that a thread keeps from call to call.
+// Room that a thread keeps from call to call: asked for anew, it would be cleared by the system each time.
 class Room {
  public:
   double* of(std::size_t size) {
     if (size > size_) {
-      numbers_ = allocate(size);
+      numbers_ = room_for(size);
       size_ = size;
     }
     return numbers_.get();
@@ -427,7 +426,7 @@ Whitening::Whitening(const Operand& inverse) {
   const std::size_t size = inverse.rows;
   const std::size_t width = round_up(size, kernels.columns);
   packed_ = std::make_unique<Packed>(
-      Packed{kernels, size, piece(size, most_terms), allocate(width * size)});
+      Packed{kernels, size, piece(size, most_terms), room_for(width * size)});
   each_piece(size, most_terms, 1, [&](Range terms) {
     lay_out(inverse, Holds::lower, {0, size}, terms, kernels.columns,
             packed_->numbers.get() + terms.begin * width);
