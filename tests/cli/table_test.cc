@@ -199,10 +199,11 @@ TEST(FitStream, MemoryDoesNotGrowWithTheRows) {
 TEST(FitStream, AnInterruptSavesWhatThereIs) {
   const Scratch scratch;
   const std::string data = scratch.file("wave.csv", wave_csv(60'000, 1));
-  const Outcome outcome =
-      shell("timeout --preserve-status -s INT 3 $DMA fit " + shell_word(data) +
-            " --target y --ledger none --epochs 1 --hidden 100,100 --ensemble 20 --json --model " +
-            shell_word(scratch.path("m")));
+  const Outcome outcome = shell(
+      "timeout --preserve-status -s INT 3 $DMA fit " + shell_word(data) +
+      " --target y --ledger none --epochs 1 --hidden 100,100 --ensemble 20 --threads 1 --json "
+      "--model " +
+      shell_word(scratch.path("m")));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("Interrupted"), std::string::npos) << outcome.err;
   const json report = json::parse(outcome.out);
