@@ -1,5 +1,5 @@
 // The splits of dma benchmark. The first byte is the number of the table's rows, the rest is the file.
-#include "cli/splits.h"
+#include "paper/splits.h"
 
 #include <set>
 
