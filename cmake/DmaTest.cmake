@@ -4,6 +4,7 @@
 #
 # dma_label(<label> <ctest>...): ctest -L <label> runs these. threads: it runs something on several threads, so that the
 # thread sanitizer may find something. check: what ./dev test leaves to ./dev check, because a person waits for the first.
+# torch: it tests more where libtorch is installed, as in ./dev check.
 #
 # gtest_discover_tests would make a ctest of every case, but it runs each program during the build to list them and starts
 # a process per case, both slow under a sanitizer. To run one case: build/<preset>/tests/<part>_tests --gtest_filter=...
