@@ -1,5 +1,5 @@
 # dma_tests(<part> <name>... [LINK <library>...] [DEPENDS <target>...]): one program, <part>_tests, of the files
-# <part>/<name>_test.cc, and one ctest per file, called <part>/<name>. A part with a slash is a file's own folder:
+# <part>/<name>_test.cc, and one ctest per file, called <part>/<name>. A name with a slash has its own folder:
 # dma_tests(allocation graph/allocation) is the program allocation_tests with the ctest graph/allocation.
 #
 # dma_label(<label> <ctest>...): ctest -L <label> runs these. threads: it runs something on several threads, so that the

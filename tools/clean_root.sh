@@ -25,7 +25,7 @@ new_root() {
     if [[ -e /etc/apt/$name ]]; then cp -r "/etc/apt/$name" "$place/etc/apt/"; fi
   done
   if [[ -d /usr/local/share/ca-certificates ]]; then cp -r /usr/local/share/ca-certificates "$place/usr/local/share/"; fi
-  mkdir "$place/work"
+  mkdir "$place/trial"
 }
 
 remove_root() {
@@ -37,7 +37,7 @@ remove_root() {
 inside() {
   local place=$1
   shift
-  chroot "$place" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"
+  chroot "$place" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/trial DEBIAN_FRONTEND=noninteractive "$@"
 }
 
 # install_inside PLACE PACKAGE...: names may be patterns of files in the root.
@@ -59,12 +59,12 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   shift
   new_root "$place"
   trap 'remove_root "$place"' EXIT
-  git clone -q "$(dirname "${BASH_SOURCE[0]}")/.." "$place/work/dma"
+  git clone -q "$(dirname "${BASH_SOURCE[0]}")/.." "$place/trial/dma"
   # What npm is told of its registry here, it is told there.
-  if [[ -f ~/.npmrc ]]; then cp ~/.npmrc "$place/root/"; fi
+  if [[ -f ~/.npmrc ]]; then cp ~/.npmrc "$place/trial/"; fi
   begin=$SECONDS
   status=0
-  inside "$place" sh -c "cd /work/dma && $*" || status=$?
+  inside "$place" sh -c "cd /trial/dma && $*" || status=$?
   printf '\n-- %s: exit status %d after %d s in a clean root\n' "$*" "$status" $((SECONDS - begin))
   exit $status
 fi

@@ -19,17 +19,17 @@ trap 'remove_root "$place"' EXIT
 new_root "$place"
 mkdir "$place/packages"
 cp "$packages"/*.deb "$packages"/*.whl "$place/packages/"
-cp "$here/tests/install/CMakeLists.txt" "$here/tests/install/main.cc" "$place/work/"
+cp "$here/tests/install/CMakeLists.txt" "$here/tests/install/main.cc" "$place/trial/"
 
 say "The command"
 inside "$place" apt-get update -qq
 install_inside "$place" '/packages/dma_*.deb'
 inside "$place" dma --version
-inside "$place" sh -c 'cd /work && dma sample wave > wave.csv && dma fit wave.csv --target y && head -4 wave.csv | dma predict wave.safetensors'
+inside "$place" sh -c 'cd /trial && dma sample wave > wave.csv && dma fit wave.csv --target y && head -4 wave.csv | dma predict wave.safetensors'
 
 say "The library"
 install_inside "$place" 'g++ cmake make /packages/libdma-dev_*.deb'
-inside "$place" sh -c 'cd /work && cmake -B build . >/dev/null && cmake --build build >/dev/null && build/consumer'
+inside "$place" sh -c 'cd /trial && cmake -B build . >/dev/null && cmake --build build >/dev/null && build/consumer'
 
 say "The Python module"
 install_inside "$place" 'python3-venv /packages/python3-dma_*.deb'
@@ -44,7 +44,7 @@ inside "$place" python3 -c "$use"
 
 say "The wheel"
 inside "$place" sh -c 'dpkg --remove python3-dma libdma-dev dma libtbb-dev libtbb12 libtbbmalloc2 libtbbbind-2-5' >/dev/null 2>&1
-inside "$place" sh -c 'python3 -m venv --system-site-packages /work/venv && /work/venv/bin/pip install -q --no-index --no-deps /packages/dma-*.whl'
-inside "$place" /work/venv/bin/python -c "$use"
+inside "$place" sh -c 'python3 -m venv --system-site-packages /trial/venv && /trial/venv/bin/pip install -q --no-index --no-deps /packages/dma-*.whl'
+inside "$place" /trial/venv/bin/python -c "$use"
 
 say "All of them work in a clean root"
