@@ -97,8 +97,8 @@ HWY_AFTER_NAMESPACE();
 #include <set>
 #include <vector>
 
-#include "bench/instruction_sets.h"
 #include "bench/machine.h"
+#include "kernels/on_instruction_set.h"
 
 namespace dma::bench {
 
@@ -130,7 +130,7 @@ std::size_t bytes_in(Memory memory) {
 }
 
 double numbers(std::int64_t set, std::size_t number_bytes) {
-  const OnInstructionSet chosen(set);
+  const kernels::OnInstructionSet chosen(set);
   return HWY_DYNAMIC_DISPATCH(numbers_per_call)(number_bytes);
 }
 
@@ -141,7 +141,7 @@ void add_rate(Plan& plan, const std::string& name, std::int64_t set, T argument,
                 .unit = "ns per number",
                 .scale = 1e9 / numbers(set, sizeof(T)),
                 .run = [set, argument, call](benchmark::State& state) {
-                  const OnInstructionSet chosen(set);
+                  const kernels::OnInstructionSet chosen(set);
                   T value = argument;
                   benchmark::DoNotOptimize(value);
                   for (auto _ : state) benchmark::DoNotOptimize(call(value));
@@ -154,7 +154,7 @@ void add_memory(Plan& plan, Memory memory, std::int64_t set) {
                 .unit = "ns per byte",
                 .scale = 1e9 / static_cast<double>(bytes),
                 .run = [bytes, set](benchmark::State& state) {
-                  const OnInstructionSet chosen(set);
+                  const kernels::OnInstructionSet chosen(set);
                   const std::vector<float> values(bytes / sizeof(float), 1);
                   for (auto _ : state) {
                     benchmark::DoNotOptimize(

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "bench/instruction_sets.h"
 #include "bench/networks.h"
+#include "kernels/on_instruction_set.h"
 
 namespace dma::bench {
 namespace {
@@ -18,10 +18,10 @@ constexpr std::int64_t wanted_set = HWY_AVX2;
 
 // The best there is if the wanted one is not.
 std::int64_t countable_set() {
-  for (const std::int64_t set : instruction_sets()) {
+  for (const std::int64_t set : kernels::instruction_sets()) {
     if (set == wanted_set) return set;
   }
-  return instruction_sets().front();
+  return kernels::instruction_sets().front();
 }
 
 template <class T>
@@ -31,7 +31,7 @@ double fit(const Network& network, std::size_t epochs) {
 }
 
 int run(const std::string& which, const std::string& number, std::size_t epochs) {
-  const OnInstructionSet chosen(countable_set());
+  const kernels::OnInstructionSet chosen(countable_set());
   const Network network = which == "small" ? small_network() : deep_network();
   const double nll = number == "float" ? fit<float>(network, epochs) : fit<double>(network, epochs);
   std::printf("%s %.6f\n", network.name.c_str(), nll);

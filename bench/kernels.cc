@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "bench/ceilings.h"
-#include "bench/instruction_sets.h"
 #include "bench/machine.h"
 #include "bench/networks.h"
 #include "bench/sections.h"
+#include "kernels/on_instruction_set.h"
 
 namespace dma::bench {
 namespace {
@@ -182,7 +182,7 @@ void add_kernel(Plan& plan, Pass pass, std::size_t width, std::int64_t set) {
                 .unit = "ns per weight",
                 .scale = 1e9 / static_cast<double>(width * width),
                 .run = [=](benchmark::State& state) {
-                  const OnInstructionSet chosen(set);
+                  const kernels::OnInstructionSet chosen(set);
                   Layer<T> layer(width, width);
                   for (auto _ : state) layer.run(kernels::simd<T>(), pass);
                 }});
@@ -360,7 +360,7 @@ void add_comparisons(Plan& plan, std::size_t width, const char* set) {
 
 template <class T>
 void add_layers(Plan& plan, std::size_t width, bool all_kinds) {
-  const auto sets = instruction_sets();
+  const auto sets = kernels::instruction_sets();
   for (const Pass pass : passes) {
     for (const std::int64_t set : sets) {
       if (set != sets.front() && !all_kinds) continue;
@@ -388,7 +388,7 @@ void add_activations(Plan& plan) {
 }
 
 void add_kernels(Plan& plan) {
-  const auto sets = instruction_sets();
+  const auto sets = kernels::instruction_sets();
   for (const std::int64_t set : sets) add_ceilings(plan, set);
   const std::vector<std::size_t> widths =
       plan.quick ? std::vector<std::size_t>{32, 256}

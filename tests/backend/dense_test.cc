@@ -1,10 +1,9 @@
 // Dense algebra against Eigen's, on every instruction set that the machine has, at sizes around those at which blocks end.
-#include "kernels/instruction_sets.h"
+#include "kernels/on_instruction_set.h"
 // It must come before any header of Highway.
 #include <dma/special/random.h>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -79,18 +78,11 @@ void expect_product(const Matrix& found, const Matrix& a, const Matrix& b, const
 }
 
 class Dense : public testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }
-
  private:
-  static void choose(std::int64_t set) {
-    hwy::SetSupportedTargetsForTest(set);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
+  const kernels::OnInstructionSet chosen_{GetParam()};
 };
 
-INSTANTIATE_TEST_SUITE_P(OnEverySet, Dense, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+INSTANTIATE_TEST_SUITE_P(OnEverySet, Dense, testing::ValuesIn(kernels::instruction_sets()),
                          [](const auto& info) { return hwy::TargetName(info.param); });
 
 const std::vector<Eigen::Index> sizes{1,  2,  3,  5,  8,  9,   16,  17,  24, 25,

@@ -1,11 +1,10 @@
 // Units of a joint network, several at a time, against the special functions: on every instruction set that the machine has.
-#include "kernels/instruction_sets.h"
+#include "kernels/on_instruction_set.h"
 // It must come before any header of Highway.
 #include <dma/special/accuracy.h>
 #include <dma/special/normal.h>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <limits>
@@ -19,19 +18,11 @@ namespace {
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 class JointUnits : public testing::TestWithParam<std::int64_t> {
- protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }
-
  private:
-  static void choose(std::int64_t set) {
-    hwy::SetSupportedTargetsForTest(set);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
+  const kernels::OnInstructionSet chosen_{GetParam()};
 };
 
-INSTANTIATE_TEST_SUITE_P(OnEverySet, JointUnits,
-                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+INSTANTIATE_TEST_SUITE_P(OnEverySet, JointUnits, testing::ValuesIn(kernels::instruction_sets()),
                          [](const auto& info) { return hwy::TargetName(info.param); });
 
 // Both sides of 0, dense where the curves bend, and where squares overflow.

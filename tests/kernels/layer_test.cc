@@ -1,6 +1,6 @@
 // The SIMD kernel against the scalar one, which calls the factor library, on every instruction set
 // that Highway was built for and this machine has.
-#include "kernels/instruction_sets.h"
+#include "kernels/on_instruction_set.h"
 // It must come first.
 #include "kernels/layer.h"
 
@@ -9,7 +9,6 @@
 #include <dma/special/random.h>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <array>
 #include <cmath>
@@ -178,18 +177,15 @@ double largest_difference(Rule rule, bool fused) {
   return worst;
 }
 
-// Runs a check on every target that was compiled and that this machine has, then restores the best.
+// Runs a check on every target that was compiled and that this machine has.
 template <class Check>
 void on_every_target(const Check& check) {
-  const auto targets = hwy::SupportedAndGeneratedTargets();
+  const auto targets = kernels::instruction_sets();
   EXPECT_FALSE(targets.empty());
   for (const auto target : targets) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    const kernels::OnInstructionSet chosen(target);
     check(hwy::TargetName(target));
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST(LayerKernels, SimdEqualsScalarOnEveryInstructionSet) {

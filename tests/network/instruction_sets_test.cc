@@ -1,12 +1,11 @@
 // A network that was trained with one instruction set against one that was trained with another, and against the
 // readable kernel: rounding differs, and how far that carries through a fit is measured here.
-#include "kernels/instruction_sets.h"
+#include "kernels/on_instruction_set.h"
 // It must come first.
 #include <dma/network/posterior.h>
 #include <dma/network/trainer.h>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <cstdio>
@@ -69,13 +68,10 @@ double distance(const Prediction& one, const Prediction& other) {
 
 template <class Check>
 void on_every_target(const Check& check) {
-  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  for (const auto target : kernels::instruction_sets()) {
+    const kernels::OnInstructionSet chosen(target);
     check(hwy::TargetName(target));
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 template <class T>

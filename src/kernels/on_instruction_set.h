@@ -1,4 +1,5 @@
-// bench/instruction_sets.h: the same kernel on every instruction set that was compiled and that the machine has.
+// kernels/on_instruction_set.h: the same kernel on every instruction set that was compiled and that the machine has, for
+// tests and benchmarks. Comes before any other header of Highway.
 #pragma once
 
 #include "kernels/instruction_sets.h"
@@ -8,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dma::bench {
+namespace dma::kernels {
 
 // The best first.
 inline std::vector<std::int64_t> instruction_sets() { return hwy::SupportedAndGeneratedTargets(); }
@@ -28,4 +29,4 @@ class OnInstructionSet {
   }
 };
 
-}  // namespace dma::bench
+}  // namespace dma::kernels
