@@ -6,10 +6,10 @@
 #include <limits>
 #include <numbers>
 #include <optional>
-#include <random>
 #include <sstream>
 
 #include <dma/special/quadrature.h>
+#include <dma/special/random.h>
 
 #include "factors/marginal_moments.h"
 #include "special/larger.h"
@@ -39,16 +39,10 @@ std::string FactorReport::text() const {
 namespace detail {
 namespace {
 
-using Random = std::mt19937_64;
 using special::larger;
+using special::Random;
 
 constexpr std::array both_rules{Rule::direct, Rule::linear};
-
-double normal(Random& random) { return std::normal_distribution<double>()(random); }
-
-double uniform(Random& random, double low, double high) {
-  return std::uniform_real_distribution<double>(low, high)(random);
-}
 
 template <std::floating_point T>
 std::string show(Gaussian<T> message) {
@@ -86,23 +80,23 @@ std::vector<Direction> directions(const FactorUnderTest& factor) {
 
 // A message of ordinary size.
 Gaussian<double> moderate(Random& random) {
-  const double sd = std::pow(10.0, uniform(random, -1, 0.3));
-  return Gaussian<double>::from_moments(2 * normal(random), sd * sd);
+  const double sd = std::pow(10.0, random.uniform(-1, 0.3));
+  return Gaussian<double>::from_moments(2 * random.normal(), sd * sd);
 }
 
 // Any valid message: uniform, a point mass, ordinary, or with mean and width across 10^+-decades.
 template <std::floating_point T>
 Gaussian<T> extreme(Random& random, double decades) {
-  const double kind = uniform(random, 0, 1);
-  const double sign = uniform(random, 0, 1) < 0.5 ? -1 : 1;
-  const double mean = kind < 0.2 ? 0 : sign * std::pow(10.0, uniform(random, -decades, decades));
+  const double kind = random.uniform(0, 1);
+  const double sign = random.uniform(0, 1) < 0.5 ? -1 : 1;
+  const double mean = kind < 0.2 ? 0 : sign * std::pow(10.0, random.uniform(-decades, decades));
   if (kind > 0.95) return Gaussian<T>::uniform();
   if (kind > 0.9) return Gaussian<T>::point(T(mean));
   if (kind > 0.7) {
-    const double ordinary = 2 * normal(random);  // before the variance: arguments have no order
-    return Gaussian<T>::from_moments(T(ordinary), T(uniform(random, 0, 4)));
+    const double ordinary = 2 * random.normal();  // before the variance: arguments have no order
+    return Gaussian<T>::from_moments(T(ordinary), T(random.uniform(0, 4)));
   }
-  const double sd = std::pow(10.0, uniform(random, -decades, decades) / 2);
+  const double sd = std::pow(10.0, random.uniform(-decades, decades) / 2);
   return Gaussian<T>::from_moments(T(mean), T(sd * sd));
 }
 
@@ -126,7 +120,7 @@ FactorCheck check_dirac(const FactorUnderTest& factor, Random& random) {
   double worst = 0;
   for (int trial = 0; trial < trials; ++trial) {
     std::vector<double> at(factor.arity);
-    for (std::size_t k = 1; k < factor.arity; ++k) at[k] = 2 * normal(random);
+    for (std::size_t k = 1; k < factor.arity; ++k) at[k] = 2 * random.normal();
     const std::vector<double> inputs(at.begin() + 1, at.end());
     at[0] = factor.relation(inputs);
     for (const Direction direction : directions(factor)) {
@@ -407,7 +401,7 @@ FactorCheck check_independence(const FactorUnderTest& factor, Random& random) {
       for (auto& one : in) one = moderate(random);
       const auto expected = factor.message(edge, in, Rule::direct);
       for (const auto own : {moderate(random), Gaussian<double>::uniform(),
-                             Gaussian<double>::point(normal(random))}) {
+                             Gaussian<double>::point(random.normal())}) {
         in[edge] = own;
         ++compared;
         if (factor.message(edge, in, Rule::direct) == expected) continue;

@@ -69,6 +69,12 @@ const std::array<double, 5> legendre_nodes{0.14887433898163121, 0.43339539412924
 const std::array<double, 5> legendre_weights{0.29552422471475287, 0.26926671930999635,
                                              0.21908636251598204, 0.14945134915058059,
                                              0.06667134430868814};
+const std::array<double, 5> legendre_near{0.44660231288025764, -0.58360538929991497,
+                                          0.75752279865149540, -1.0162879656447337,
+                                          1.5880053786751228};
+const std::array<double, 5> legendre_far{-0.33085836793907110, 0.23069245439371715,
+                                         -0.14460710813323952, 0.073528052187338737,
+                                         -0.020992165770972457};
 }  // namespace detail
 
 QuadratureRule gauss_hermite(std::size_t order) {

@@ -190,7 +190,10 @@ struct NoMass : GreaterThan {
 };
 
 struct NoVariance : Halve {
-  static double relation(std::span<const double> inputs) { return std::exp(inputs[0] * inputs[0]); }
+  // Whatever the input's deviation, from 0.1 on.
+  static double relation(std::span<const double> inputs) {
+    return std::exp(std::min(400 * inputs[0] * inputs[0], 690.0));  // itself a number
+  }
 };
 
 // A NaN must not get lost behind an ordinary number.

@@ -52,5 +52,33 @@ TEST(Integrate, SeesKinksAndPeaks) {
   EXPECT_NEAR(integrals[2], 4.0 / 3, 1e-9);
 }
 
+// Nearer to the end of a panel than its last node: a kink there was seen by no panel at all.
+RC_GTEST_PROP(Integrate, SeesAKinkHoweverNearToABreak, ()) {
+  constexpr std::size_t panels = 8;
+  const double side = *rc::gen::element(-1.0, 1.0);
+  const double distance = std::pow(10.0, -*rc::gen::inRange(10, 120) / 10.0);
+  const double kink = -1 + 0.25 * *rc::gen::inRange(1, int(panels)) + side * distance;
+  const auto integrals = integrate<2>(
+      [&](double x) {
+        return Integrals<2>{std::max(0.0, x - kink), std::max(0.0, kink - x)};
+      },
+      even_breaks(-1, 1, panels), 1e-10);
+  RC_ASSERT(std::abs(integrals[0] - (1 - kink) * (1 - kink) / 2) <= 1e-9);
+  RC_ASSERT(std::abs(integrals[1] - (1 + kink) * (1 + kink) / 2) <= 1e-9);
+}
+
+// The ends of panels are where f may jump: nothing is to be found out there by halving.
+TEST(Integrate, AJumpAtABreakTakesNoHalving) {
+  std::size_t calls = 0;
+  const auto integrals = integrate<1>(
+      [&](double x) {
+        ++calls;
+        return Integrals<1>{x < 0 ? 0.0 : std::exp(-x)};
+      },
+      even_breaks(-1, 1, 2), 1e-10);
+  EXPECT_NEAR(integrals[0], -std::expm1(-1.0), 1e-15);
+  EXPECT_EQ(calls, 2 * (10 + 10 + 2 * 10 + 2));
+}
+
 }  // namespace
 }  // namespace dma::special

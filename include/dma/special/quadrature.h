@@ -26,54 +26,79 @@ QuadratureRule gauss_legendre(std::size_t order);
 // The integrals of f: double -> std::array<double, N> over [a, b]: 10-point Gauss-Legendre panels,
 // halved until the halves agree with the whole to the tolerance, relative to `scale`, component by
 // component, or the depth is used up. Kinks and narrow peaks inside a panel only cost more halving,
-// provided the panel sees them at all: start with panels no wider than the features. Where a call is
-// dear, f may take the points of a panel together: f(std::span<const double>, std::span<Integrals<N>>).
+// provided the panel sees them at all: start with panels no wider than the features. A kink beyond the
+// last node, however near the end of its panel, is seen by the values at the ends. Where a call is dear,
+// f may take several points together: f(std::span<const double>, std::span<Integrals<N>>).
 template <std::size_t N>
 using Integrals = std::array<double, N>;
 
 namespace detail {
 
-extern const std::array<double, 5> legendre_nodes, legendre_weights;
+// Nodes at -+ legendre_nodes. The polynomial through the values at all of them takes at the left end the value
+// sum_i legendre_near[i] f(-node_i) + legendre_far[i] f(node_i), and at the right end the same mirrored.
+extern const std::array<double, 5> legendre_nodes, legendre_weights, legendre_near, legendre_far;
 
-template <std::size_t N, class F>
-Integrals<N> panel(const F& f, double a, double b) {
-  const double centre = (a + b) / 2;
-  const double half = (b - a) / 2;
-  std::array<double, 10> at;
-  std::array<Integrals<N>, 10> values;
-  for (std::size_t i = 0; i < legendre_nodes.size(); ++i) {
-    at[2 * i] = centre - half * legendre_nodes[i];
-    at[2 * i + 1] = centre + half * legendre_nodes[i];
-  }
+template <std::size_t N, class F, std::size_t points>
+std::array<Integrals<N>, points> values_at(const F& f, const std::array<double, points>& at) {
+  std::array<Integrals<N>, points> values;
   if constexpr (std::is_invocable_v<const F&, double>) {
     std::transform(at.begin(), at.end(), values.begin(), std::cref(f));
   } else {
     f(std::span<const double>(at), std::span<Integrals<N>>(values));
   }
-  Integrals<N> sum{};
+  return values;
+}
+
+template <std::size_t N>
+struct Panel {
+  Integrals<N> integral{};
+  Integrals<N> at_begin{}, at_end{};  // of the polynomial
+};
+
+template <std::size_t N, class F>
+Panel<N> panel(const F& f, double a, double b) {
+  const double centre = (a + b) / 2;
+  const double half = (b - a) / 2;
+  std::array<double, 10> at;
+  for (std::size_t i = 0; i < legendre_nodes.size(); ++i) {
+    at[2 * i] = centre - half * legendre_nodes[i];
+    at[2 * i + 1] = centre + half * legendre_nodes[i];
+  }
+  const auto values = values_at<N>(f, at);
+  Panel<N> result;
   for (std::size_t i = 0; i < legendre_nodes.size(); ++i) {
     const Integrals<N>& left = values[2 * i];
     const Integrals<N>& right = values[2 * i + 1];
-    for (std::size_t n = 0; n < N; ++n) sum[n] += legendre_weights[i] * half * (left[n] + right[n]);
+    for (std::size_t n = 0; n < N; ++n) {
+      result.integral[n] += legendre_weights[i] * half * (left[n] + right[n]);
+      result.at_begin[n] += legendre_near[i] * left[n] + legendre_far[i] * right[n];
+      result.at_end[n] += legendre_far[i] * left[n] + legendre_near[i] * right[n];
+    }
   }
-  return sum;
+  return result;
 }
 
 template <std::size_t N, class F>
 Integrals<N> refine(const F& f, double a, double b, const Integrals<N>& whole,
                     const Integrals<N>& allowed, int depth) {
+  constexpr double inside = 1e-9;  // of the panel: at the end itself f may jump
   const double middle = (a + b) / 2;
-  const Integrals<N> left = panel<N>(f, a, middle);
-  const Integrals<N> right = panel<N>(f, middle, b);
+  const Panel<N> left = panel<N>(f, a, middle);
+  const Panel<N> right = panel<N>(f, middle, b);
+  const std::array<double, 2> ends{a + inside * (b - a), b - inside * (b - a)};
+  const auto values = values_at<N>(f, ends);
+  const double unseen = (1 - legendre_nodes.back()) / 2 * (middle - a);  // between end and node
   bool agree = true;
   Integrals<N> sum;
   for (std::size_t n = 0; n < N; ++n) {
-    sum[n] = left[n] + right[n];
-    agree = agree && !(std::abs(sum[n] - whole[n]) > allowed[n]);
+    sum[n] = left.integral[n] + right.integral[n];
+    agree = agree && !(std::abs(sum[n] - whole[n]) > allowed[n]) &&
+            !(std::abs(values[0][n] - left.at_begin[n]) * unseen > allowed[n]) &&
+            !(std::abs(values[1][n] - right.at_end[n]) * unseen > allowed[n]);
   }
   if (agree || depth == 0) return sum;
-  const Integrals<N> below = refine<N>(f, a, middle, left, allowed, depth - 1);
-  const Integrals<N> above = refine<N>(f, middle, b, right, allowed, depth - 1);
+  const Integrals<N> below = refine<N>(f, a, middle, left.integral, allowed, depth - 1);
+  const Integrals<N> above = refine<N>(f, middle, b, right.integral, allowed, depth - 1);
   for (std::size_t n = 0; n < N; ++n) sum[n] = below[n] + above[n];
   return sum;
 }
@@ -87,12 +112,12 @@ Integrals<N> integrate(const F& f, std::span<const double> breaks, double tolera
                        int depth = 24) {
   Integrals<N> allowed{};
   for (std::size_t k = 0; k + 1 < breaks.size(); ++k) {
-    const auto first = detail::panel<N>(f, breaks[k], breaks[k + 1]);
+    const auto first = detail::panel<N>(f, breaks[k], breaks[k + 1]).integral;
     for (std::size_t n = 0; n < N; ++n) allowed[n] += tolerance * std::abs(first[n]);
   }
   Integrals<N> total{};
   for (std::size_t k = 0; k + 1 < breaks.size(); ++k) {
-    const auto first = detail::panel<N>(f, breaks[k], breaks[k + 1]);
+    const auto first = detail::panel<N>(f, breaks[k], breaks[k + 1]).integral;
     const auto part = detail::refine<N>(f, breaks[k], breaks[k + 1], first, allowed, depth);
     for (std::size_t n = 0; n < N; ++n) total[n] += part[n];
   }
