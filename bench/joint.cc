@@ -30,8 +30,8 @@ Matrix drawn(std::size_t height, std::size_t width) {
 
 // ---- The algebra -------------------------------------------------------------------------------------------
 
-struct Work {
-  explicit Work(std::size_t size)
+struct Operands {
+  explicit Operands(std::size_t size)
       : gradients(drawn(rows, size)),
         square(drawn(size, size)),
         precision(gradients.transpose() * gradients),
@@ -53,32 +53,31 @@ struct Work {
 struct Operation {
   const char* name;
   double (*operations)(double size);  // multiplications and additions
-  void (*run)(Work& work);
+  void (*run)(Operands& work);
+  void (*prepare)(Operands& work) = nullptr;  // not measured
 };
 
 const std::vector<Operation> operations{
     {"product", [](double d) { return 2.0 * rows * d * d; },
-     [](Work& work) {
+     [](Operands& work) {
        backend::add_product(backend::operand(work.gradients), backend::operand(work.square),
                             backend::target(work.product));
      }},
     {"rank update", [](double d) { return rows * d * (d + 1); },
-     [](Work& work) {
+     [](Operands& work) {
        backend::add_square(backend::operand(work.gradients).transposed(),
                            backend::target(work.precision));
      }},
     {"Cholesky", [](double d) { return d * d * d / 3; },
-     [](Work& work) {
-       work.copy.triangularView<Eigen::Lower>() = work.precision;
+     [](Operands& work) {
        benchmark::DoNotOptimize(backend::factorise(backend::target(work.copy)));
-     }},
+     },
+     [](Operands& work) { work.copy = work.precision; }},
     {"inverse", [](double d) { return d * d * d / 3; },
-     [](Work& work) {
-       work.copy.triangularView<Eigen::Lower>() = work.factor;
-       backend::invert(backend::target(work.copy));
-     }},
+     [](Operands& work) { backend::invert(backend::target(work.copy)); },
+     [](Operands& work) { work.copy = work.factor; }},
     {"whitening", [](double d) { return rows * d * (d + 1); },
-     [](Work& work) {
+     [](Operands& work) {
        work.whitening->squares(backend::operand(work.gradients), work.squares.data());
      }},
 };
@@ -93,9 +92,13 @@ void add_operation(Plan& plan, const Operation& operation, std::size_t size) {
                 .unit = "ps per operation",
                 .scale = 1e12 / count,
                 .run = [&operation, size](benchmark::State& state) {
-                  Work work(size);
-                  work.copy = Matrix(work.precision.rows(), work.precision.cols());
+                  Operands work(size);
                   for (auto _ : state) {
+                    if (operation.prepare != nullptr) {
+                      state.PauseTiming();
+                      operation.prepare(work);
+                      state.ResumeTiming();
+                    }
                     operation.run(work);
                     benchmark::ClobberMemory();
                   }
@@ -125,7 +128,7 @@ void add_algebra(Plan& plan) {
                   .unit = "ps per operation",
                   .scale = 1e12 / rank_update.operations(static_cast<double>(size)),
                   .run = [size](benchmark::State& state) {
-                    Work work(size);
+                    Operands work(size);
                     for (auto _ : state) {
                       work.precision.selfadjointView<Eigen::Lower>().rankUpdate(
                           work.gradients.transpose());

@@ -15,8 +15,10 @@ namespace {
 constexpr std::size_t most_terms = 320;     // laid out at once
 constexpr std::size_t most_rows = 192;      // with so many terms, half a second-level cache
 constexpr std::size_t most_columns = 1536;  // the same of the third
-constexpr std::size_t small = 64;           // a triangle that is not cut
-constexpr std::size_t most_chunk = 16;      // of TileKernels::chunk
+// A triangle that is not cut. Whatever the instruction set, a whole number of tiles: so are then most blocks that a larger
+// one is cut into.
+constexpr std::size_t small = 48;
+constexpr std::size_t most_chunk = 16;  // of TileKernels::chunk
 
 // From the start of a cache line on.
 constexpr std::align_val_t alignment{64};
@@ -405,8 +407,10 @@ void invert(const Target& l) {
   const Target last = l.block(half, half, rest, rest);
   invert(first);
   invert(last);
-  Matrix product = Matrix::Zero(static_cast<Eigen::Index>(rest), static_cast<Eigen::Index>(half));
-  add_product(operand(corner), operand(first), target(product), Holds::all, Holds::lower);
+  thread_local Room room;
+  const Target product{room.of(rest * half), rest, half, rest};
+  std::fill_n(product.data, rest * half, 0.0);
+  add_product(operand(corner), operand(first), product, Holds::all, Holds::lower);
   for (std::size_t j = 0; j < half; ++j) {
     std::fill_n(corner.data + j * corner.column_step, rest, 0.0);
   }
