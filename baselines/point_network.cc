@@ -8,9 +8,9 @@
 namespace dma::baselines {
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using View = Eigen::Map<Matrix>;
-using ConstView = Eigen::Map<const Matrix>;
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using View = Eigen::Map<RowMatrix>;
+using ConstView = Eigen::Map<const RowMatrix>;
 
 Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 

@@ -15,6 +15,13 @@ if(DMA_SANITIZE)
   add_link_options(${DMA_SANITIZE_FLAGS})
 endif()
 
+# dma_only_read(<target>): no sanitized build runs it. clang and clang-tidy read it there, and that is all it is for.
+function(dma_only_read target)
+  if(DMA_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0 -fno-sanitize=all)
+  endif()
+endfunction()
+
 if(DMA_HARDEN)
   include(DmaHarden)
 endif()

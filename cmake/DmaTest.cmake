@@ -56,7 +56,7 @@ target_link_libraries(dma_test_headers PRIVATE dma_test_base)
 target_precompile_headers(dma_test_headers PRIVATE
   <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h> <algorithm> <cmath> <string> <vector>)
 # clang-tidy reads what is shipped; the tests are held to clang's warnings only.
-set_target_properties(dma_test_headers PROPERTIES CXX_CLANG_TIDY "")
+set_target_properties(dma_test_headers PROPERTIES CXX_CLANG_TIDY "" UNITY_BUILD OFF)
 
 function(dma_tests part)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;DEPENDS")
@@ -73,7 +73,7 @@ function(dma_tests part)
   add_executable(${program} ${sources} "${DMA_TEST_MAIN}")
   target_link_libraries(${program} PRIVATE dma_test_base ${arg_LINK})
   target_precompile_headers(${program} REUSE_FROM dma_test_headers)
-  set_target_properties(${program} PROPERTIES CXX_CLANG_TIDY "")
+  set_target_properties(${program} PROPERTIES CXX_CLANG_TIDY "" UNITY_BUILD OFF)
   if(arg_DEPENDS)
     add_dependencies(${program} ${arg_DEPENDS})
   endif()

@@ -16,13 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t shown = 1;
 constexpr std::size_t epochs = 200;
 
 // Seconds per epoch of Algorithm 1, batches as in the paper, training NLL after each epoch included.
 double algorithm_epoch(Rule rule, const Task& task) {
   constexpr std::size_t timed = 50;
-  Trainer<double> trainer(task.model, draw_prior(task.model, prior_seed(shown)),
+  Trainer<double> trainer(task.model, draw_prior(task.model, prior_seed(shown_seed)),
                           {.rule = rule,
                            .batch_size = task.batch_size,
                            .max_epochs = timed,
@@ -35,7 +34,7 @@ double algorithm_epoch(Rule rule, const Task& task) {
 }
 
 double adam_epoch(const Task& task, std::size_t batch_size) {
-  return baselines::train_adam(problem_of(task), start_of(task, shown),
+  return baselines::train_adam(problem_of(task), start_of(task, shown_seed),
                                {.epochs = 50, .batch_size = batch_size})
       .seconds_per_epoch;
 }
@@ -85,8 +84,8 @@ std::vector<Contestant> contestants() {
 
 json adam(Run& run) {
   auto result = compare(run, regression_task, contestants());
-  const Task task = regression_task(shown);
-  append_shown(task, shown, result);
+  const Task task = regression_task(shown_seed);
+  append_shown(task, shown_seed, result);
   const EpochTimes times = time_epochs(task);
   append_time("direct", times.direct, result.figures);
   append_time("linear", times.linear, result.figures);

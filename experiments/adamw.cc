@@ -10,8 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t shown = 1;
-
 struct Setting {
   double rate, decay;
   PaperFigures paper;
@@ -41,7 +39,7 @@ json adamw(Run& run) {
     contestants.push_back(contestant(setting));
   }
   auto result = compare(run, regression_task, std::move(contestants));
-  append_shown(regression_task(shown), shown, result);
+  append_shown(regression_task(shown_seed), shown_seed, result);
   return as_result(
       std::move(result),
       {{"task", "8-6-5-1, N = 200 in [-2.5, 1.5], noise 0.2 (App. E)"},

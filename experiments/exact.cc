@@ -18,8 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t shown = 1;
-
 // The prior means that Algorithm 1 has drawn.
 WeightPrior drawn_prior(const Task& task, std::uint64_t seed) {
   return draw_prior(task.model, prior_seed(seed));
@@ -63,7 +61,7 @@ struct Chains {
               rhat[seed - 1] = exact.max_rhat;
               mixture_nll[seed - 1] = exact.mixture_nll;
               divergences[seed - 1] = exact.divergences;
-              if (seed == shown) append_band(name, exact.fit, task, band);
+              if (seed == shown_seed) append_band(name, exact.fit, task, band);
               return exact.fit;
             }};
   }
@@ -109,14 +107,14 @@ json exact(Run& run) {
                         Regions::both);
   drawn.append_rows(result.scores[0], result.rows);
   integrated.append_rows(result.scores[1], result.rows);
-  const Task task = regression_task(shown);
+  const Task task = regression_task(shown_seed);
   append_points(task.train, result.figures);
   for (Chains* chains : {&drawn, &integrated}) {
     for (const json& at : chains->band["band"]) result.figures["band"].push_back(at);
   }
   for (const Rule rule : {Rule::direct, Rule::linear}) {
     const Method method = algorithm(rule);
-    append_band(method.name, method.fit(task, shown), task, result.figures);
+    append_band(method.name, method.fit(task, shown_seed), task, result.figures);
   }
   for (const Scores& scores : result.scores) {
     append_calibration(scores, scores.nll.size(), result.figures);

@@ -8,7 +8,6 @@ namespace dma::experiments {
 using nlohmann::json;
 
 json laplace(Run& run) {
-  constexpr std::uint64_t shown = 1;
   auto result =
       compare(run, regression_task,
               {{algorithm(Rule::direct),
@@ -22,7 +21,7 @@ json laplace(Run& run) {
   const Scores& laplace = result.scores.back();
   result.verdicts.push_back(median_verdict("Calibration of Laplace outside, Δ", laplace.delta,
                                            -0.10, "-0.10, 20 tasks", ""));
-  append_shown(regression_task(shown), shown, result);
+  append_shown(regression_task(shown_seed), shown_seed, result);
   std::size_t negative = 0;
   for (const std::size_t count : laplace.repaired) negative += count;
   result.summary["laplace"]["weights_without_curvature"] = negative;

@@ -8,7 +8,6 @@ namespace dma::experiments {
 using nlohmann::json;
 
 json mismatch(Run& run) {
-  constexpr std::uint64_t shown = 1;
   auto contestants = own_contestants({.nll = 0.01, .nll_iqr = 0.44, .mean = 0.29}, own_tasks);
   if (baselines::torch_available()) {
     contestants.push_back({trained_by_adam("adam 0.1", {.learning_rate = 0.1}),
@@ -22,7 +21,7 @@ json mismatch(Run& run) {
          unknown_start});
   }
   auto result = compare(run, mismatch_task, std::move(contestants));
-  append_shown(mismatch_task(shown), shown, result);
+  append_shown(mismatch_task(shown_seed), shown_seed, result);
   return as_result(
       std::move(result),
       {{"task", "data from 8-12-10-1, model 8-6-5-1, N = 200 in [-5, 5], noise 0.2 (App. F)"},

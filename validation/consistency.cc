@@ -225,7 +225,7 @@ std::string limit_of_wide_product(const json& ladders) {
   return {};
 }
 
-json verdicts(const json& ladders, std::size_t violations, std::size_t remarked) {
+json ladder_verdicts(const json& ladders, std::size_t violations, std::size_t remarked) {
   return {verdict("smooth ladders on which the message error does not vanish",
                   std::to_string(violations) + " of " + std::to_string(ladders.size() - remarked),
                   "0", agrees_if(violations == 0)),
@@ -291,7 +291,7 @@ json consistency() {
          "to 0, but the entropies of the exact and the Gaussian message differ by a constant. "
          "For the linear rule the limit needs the message on the own edge to concentrate as "
          "well."}}},
-      {"verdicts", verdicts(figures, violations, remarked)},
+      {"verdicts", ladder_verdicts(figures, violations, remarked)},
       {"rows", rows}};
 }
 

@@ -134,7 +134,7 @@ json constant_verdict(const std::string& along, double spread) {
                  "constant", agrees_if(spread < 1e-9));
 }
 
-json verdicts(double coefficient, double along_mu, double along_r) {
+json copy_verdicts(double coefficient, double along_mu, double along_r) {
   return {verdict("coefficient of 1/r^2", digits(coefficient, 4), "3/4",
                   agrees_if(std::abs(coefficient - paper_coefficient) < 1e-3)),
           constant_verdict("the log-normal's mean", along_mu),
@@ -160,7 +160,7 @@ json copy() {
         {"coefficient", "r^2 KL = c + d / r^2 fitted to quadrature for r = 10 to 100"},
         {"spread", "(max - min) / max of kl_quadrature, the largest over the bands or contours"}}},
       {"summary", summary},
-      {"verdicts", verdicts(summary["coefficient"], along_mu, along_r)},
+      {"verdicts", copy_verdicts(summary["coefficient"], along_mu, along_r)},
       {"rows", rows}};
 }
 

@@ -30,7 +30,7 @@ using Random = std::mt19937_64;
 constexpr double mean_deviation = 2;
 constexpr double narrowest = 0.1;
 constexpr double widest = 3;
-constexpr std::array slopes{0.1, 0.4, 0.8};
+constexpr std::array tried_slopes{0.1, 0.4, 0.8};
 
 std::vector<EngineChoice> engines(const PathologySettings& settings) {
   const InferenceOptions iterate{.sweeps = settings.most_sweeps, .tolerance = settings.tolerance};
@@ -96,7 +96,8 @@ std::vector<Problem> relu_neighbourhoods(const PathologySettings& settings) {
   Random random(settings.seed);
   std::vector<Problem> problems;
   for (std::size_t n = 0; n < settings.neighbourhoods; ++n) {
-    problems.push_back(random_neighbourhood(LeakyRelu{slopes[n % slopes.size()]}, random));
+    problems.push_back(
+        random_neighbourhood(LeakyRelu{tried_slopes[n % tried_slopes.size()]}, random));
   }
   return problems;
 }
@@ -153,7 +154,7 @@ json settings_json(const PathologySettings& settings, const std::vector<SampledP
       {"output", "an observation: its width is drawn alike, its value from the model"},
       {"mean_deviation", mean_deviation},
       {"widths", {narrowest, widest}},
-      {"slopes", slopes},
+      {"slopes", tried_slopes},
       {"network_examples", settings.network_examples},
       {"network", "8-6-5-1, one graph per example, each with the prior on the weights (App. E)"},
       {"joint_examples", settings.joint_examples},

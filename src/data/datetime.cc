@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "data/digit.h"
+
 namespace dma {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // What is left to read of a text. A step that does not fit fails for good: nothing is read after it.
 struct Cursor {
@@ -25,7 +25,7 @@ struct Cursor {
 
   std::size_t digits() const {
     std::size_t count = 0;
-    while (count < rest.size() && is_digit(rest[count])) ++count;
+    while (count < rest.size() && csv::is_digit(rest[count])) ++count;
     return count;
   }
 

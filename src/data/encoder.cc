@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "data/datetime.h"
+#include "data/digit.h"
 #include "data/row_hash.h"
 #include "data/scale.h"
 #include "data/value_counts.h"
@@ -31,7 +32,7 @@ constexpr double least_deviation = 1e-300;
 // ---------------------------------------------------------------------------------------- messages
 
 // Values go into messages of one line.
-std::string shown(std::string_view text) {
+std::string as_text(std::string_view text) {
   constexpr std::size_t most = 60;
   std::size_t end = std::min(text.size(), most);
   const auto continues = [&](std::size_t k) { return (text[k] & 0xc0) == 0x80; };  // of UTF-8
@@ -42,15 +43,15 @@ std::string shown(std::string_view text) {
   return end < text.size() ? result + "..." : result;
 }
 
-std::string shown(double number) {
+std::string as_text(double number) {
   std::array<char, 32> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number + 0.0).ptr;
   return {buffer.data(), end};
 }
 
-std::string shown(const Column& column, std::size_t row) {
+std::string as_text(const Column& column, std::size_t row) {
   if (column.empty(row)) return "";
-  return column.is_text ? shown(column.values[column.codes[row]]) : shown(column.numbers[row]);
+  return column.is_text ? as_text(column.values[column.codes[row]]) : as_text(column.numbers[row]);
 }
 
 DataError error_in(const Table& table, const Column& column, const std::string& what) {
@@ -60,7 +61,7 @@ DataError error_in(const Table& table, const Column& column, const std::string& 
 DataError error_at(const Table& table, const Column& column, std::size_t row,
                    const std::string& what) {
   return DataError(table.source + ", " + table.place(row) + ", column '" + column.name + "': '" +
-                   shown(column, row) + "' " + what);
+                   as_text(column, row) + "' " + what);
 }
 
 // ------------------------------------------------------------------------------------- named columns
@@ -80,7 +81,7 @@ std::string suggestion(const Table& table, std::string_view name) {
   constexpr std::size_t most = 10;
   std::string list;
   for (std::size_t k = 0; k < std::min(most, table.columns.size()); ++k) {
-    list += (k == 0 ? "; there are '" : ", '") + shown(table.columns[k].name) + "'";
+    list += (k == 0 ? "; there are '" : ", '") + as_text(table.columns[k].name) + "'";
   }
   return table.columns.size() > most ? list + ", ..." : list;
 }
@@ -129,11 +130,9 @@ void validate(const Table& table, const EncoderOptions& options) {
                 "is categorical: the target must be a number");
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Takes the digits at the front off the text; leading zeros are not returned.
 std::string_view take_digits(std::string_view& text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
+  const auto end = std::find_if_not(text.begin(), text.end(), csv::is_digit);
   std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
   text.remove_prefix(digits.size());
   digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
@@ -145,7 +144,7 @@ bool natural_order(std::string_view one, std::string_view two) {
   std::string_view a = one;
   std::string_view b = two;
   while (!a.empty() && !b.empty()) {
-    if (is_digit(a.front()) && is_digit(b.front())) {
+    if (csv::is_digit(a.front()) && csv::is_digit(b.front())) {
       const std::string_view x = take_digits(a);
       const std::string_view y = take_digits(b);
       if (x.size() != y.size()) return x.size() < y.size();
@@ -224,7 +223,7 @@ Column as_text(const Column& column) {
     }
     const auto next = static_cast<std::uint32_t>(text.values.size());
     const auto [entry, is_new] = known.try_emplace(word_of(number), next);
-    if (is_new) text.values.push_back(shown(number));
+    if (is_new) text.values.push_back(as_text(number));
     text.codes.push_back(entry->second);
   }
   return text;
@@ -249,7 +248,7 @@ struct Cells {
 std::string category_of(const std::string& text, const FeatureColumn& feature) {
   if (feature.text) return text;
   const double number = read_number(text);
-  return number == unreadable ? text : shown(number);
+  return number == unreadable ? text : as_text(number);
 }
 
 void read_categories(const std::vector<std::string>& values, const FeatureColumn& feature,
@@ -340,7 +339,7 @@ void take_numbers(const Table& piece, const Cells& cells, std::span<const std::s
   for (const std::size_t row : rows) {
     const double x = number_at(cells, row);
     if (std::abs(x) <= 1e300) {
-      if (known.scale.count() == 0) known.first = shown(*cells.column, row);
+      if (known.scale.count() == 0) known.first = as_text(*cells.column, row);
       known.scale.add(x);
     } else if (x != x) {
       known.any_empty = true;
@@ -433,7 +432,7 @@ void take_texts(const Table& piece, const Column& column, std::span<const std::s
       ++known.empty;
       continue;
     }
-    if (known.filled++ == 0) known.first = shown(column, row);
+    if (known.filled++ == 0) known.first = as_text(column, row);
     Meaning& meaning = meanings[code];
     if (meaning.generation != known.counts.generation()) {
       meaning = meaning_of(piece, column, row, known);
@@ -778,12 +777,12 @@ class EncoderBuilder::State {
     if (numbers.error) throw DataError(*numbers.error);
     const Scale scale = numbers.scale.finish();
     if (scale.deviation == 0) {
-      throw DataError(source_ + ", column '" + name + "': the target is " + shown(scale.mean) +
+      throw DataError(source_ + ", column '" + name + "': the target is " + as_text(scale.mean) +
                       " in every row: there is nothing to learn");
     }
     if (scale.deviation < least_deviation) {
       throw DataError(source_ + ", column '" + name + "': the target's deviation is " +
-                      shown(scale.deviation) +
+                      as_text(scale.deviation) +
                       ", too small for parts of it to be numbers; give it in a smaller unit");
     }
     return {name, scale.mean, scale.deviation};

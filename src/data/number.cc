@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "data/digit.h"
+
 namespace dma::csv {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Whether a number that no double is near is large, not small: std::from_chars says the same of both.
 bool is_large(std::string_view number) {

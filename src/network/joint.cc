@@ -16,8 +16,6 @@ constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
 constexpr double least_left_over = 0.1;         // share of the rows that the noise is learnt from
 constexpr double least_determined = 1e-9;
 
-Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
-
 // Input columns (one by one or together), bias, then weights and bias of every further layer.
 std::vector<std::size_t> groups_of(const Architecture& architecture, bool by_column) {
   std::vector<std::size_t> groups;

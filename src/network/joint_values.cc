@@ -9,8 +9,6 @@
 namespace dma::detail {
 namespace {
 
-Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
-
 // Of a layer, as a matrix with a row per unit.
 backend::Operand weights_of(const Architecture& architecture, std::size_t layer,
                             const Vector& weights) {

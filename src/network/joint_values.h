@@ -12,6 +12,8 @@ using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+inline Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
+
 // Of a block: what a row takes then fits into the second-level cache.
 inline constexpr std::size_t block_rows = 192;
 

@@ -47,8 +47,6 @@ constexpr Refinement of_few{2, 30, 10};
 constexpr Refinement of_many{1, 20, 6};
 constexpr std::size_t epochs_over_all = 12;  // of many rows, after some of them
 
-Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
-
 // The rows of one target.
 struct TargetRows {
   std::span<const double> inputs;

@@ -14,6 +14,7 @@
 
 #include "cli/expect.h"
 #include "cli/fitted.h"
+#include "sanitized.h"
 
 namespace {
 
@@ -22,6 +23,7 @@ using dma::test::expect_refusal;
 using dma::test::Fitted;
 using dma::test::Outcome;
 using dma::test::run;
+using dma::test::sanitized;
 using dma::test::Scratch;
 using dma::test::shell;
 using dma::test::shell_word;
@@ -70,12 +72,7 @@ std::string model_at(const std::string& path) {
   return content(path);
 }
 
-// A process takes ten times as long under the sanitizers.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kills_of_each = 20;
-#else
-constexpr int kills_of_each = 100;
-#endif
+constexpr int kills_of_each = sanitized ? 20 : 100;
 
 TEST(Killed, AFitGoesOnFromItsCheckpointToTheSameModel) {
   for (const std::string belief : {"joint", "independent"}) {

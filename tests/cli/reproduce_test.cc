@@ -7,17 +7,12 @@
 
 #include "cli/expect.h"
 #include "command.h"
+#include "sanitized.h"
 
 namespace dma::test {
 namespace {
 
 using nlohmann::json;
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
 
 const std::vector<std::string> everywhere{"regression", "ivon", "exact"};
 // Minutes under a sanitizer; the parts they are made of have tests of their own.
