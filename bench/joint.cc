@@ -42,10 +42,11 @@ struct Operands {
     inverse = factor;
     backend::invert(backend::target(inverse));
     whitening = std::make_unique<backend::Whitening>(backend::operand(inverse));
+    lots = drawn(rows + whitening->lot_rows(), size);
     squares.resize(rows);
   }
 
-  Matrix gradients, square, precision, product, factor, inverse, copy;
+  Matrix gradients, square, precision, product, factor, inverse, lots, copy;
   std::unique_ptr<backend::Whitening> whitening;
   std::vector<double> squares;
 };
@@ -78,7 +79,8 @@ const std::vector<Operation> operations{
      [](Operands& work) { work.copy = work.factor; }},
     {"whitening", [](double d) { return rows * d * (d + 1); },
      [](Operands& work) {
-       work.whitening->squares(backend::operand(work.gradients), work.squares.data());
+       // Numbers are as good in whichever place.
+       work.whitening->squares(work.lots.data(), rows, work.squares.data());
      }},
 };
 

@@ -417,54 +417,42 @@ void invert(const Target& l) {
   subtract_product(operand(last), operand(product), corner, Holds::lower, Holds::all);
 }
 
-// B of G B, B = L^-1', in pieces of terms; the columns of a piece one lot after the other.
+// The rows of L^-1 in lots of a tile's columns, each term by term.
 struct Whitening::Packed {
   const TileKernels& kernels;
   std::size_t size;
-  std::size_t depth;  // of a piece, but for the last
   Numbers numbers;
 };
 
 Whitening::Whitening(const Operand& inverse) {
   const TileKernels& kernels = tile_kernels();
   const std::size_t size = inverse.rows;
-  const std::size_t width = round_up(size, kernels.columns);
   packed_ = std::make_unique<Packed>(
-      Packed{kernels, size, piece(size, most_terms), room_for(width * size)});
-  each_piece(size, most_terms, 1, [&](Range terms) {
-    lay_out(inverse, Holds::lower, {0, size}, terms, kernels.columns,
-            packed_->numbers.get() + terms.begin * width);
-  });
+      Packed{kernels, size, room_for(round_up(size, kernels.columns) * size)});
+  lay_out(inverse, Holds::lower, {0, size}, {0, size}, kernels.columns, packed_->numbers.get());
 }
 
 Whitening::~Whitening() = default;
 Whitening::Whitening(Whitening&&) noexcept = default;
 Whitening& Whitening::operator=(Whitening&&) noexcept = default;
 
-void Whitening::squares(const Operand& gradients, double* squares) const {
-  thread_local Room room_for_a;
-  thread_local Room room_for_product;
+std::size_t Whitening::lot_rows() const { return packed_->kernels.rows; }
+
+// Tile by tile of G L^-1', over all terms at once: each is squared where it is, in registers.
+void Whitening::squares(const double* lots, std::size_t rows, double* squares) const {
+  thread_local Room room;
   const TileKernels& kernels = packed_->kernels;
   const std::size_t size = packed_->size;
-  const std::size_t width = round_up(size, kernels.columns);
-  const Product product{.b_holds = Holds::lower};
-  each_piece(gradients.rows, most_rows, kernels.rows, [&](Range rows) {
-    const std::size_t height = round_up(rows.end - rows.begin, kernels.rows);
-    const Operand own{gradients.data + rows.begin * gradients.row_step, rows.end - rows.begin, size,
-                      gradients.row_step, gradients.column_step};
-    double* whitened = room_for_product.of(height * (width + 1));
-    std::fill_n(whitened, height * (width + 1), 0.0);
-    each_piece(size, most_terms, 1, [&](Range terms) {
-      double* a = room_for_a.of(height * (terms.end - terms.begin));
-      lay_out(own, Holds::all, {0, own.rows}, terms, kernels.rows, a);
-      multiply_block(kernels, product, size, terms, a, {0, height},
-                     packed_->numbers.get() + terms.begin * width, {0, width},
-                     {whitened, height, width, height});
-    });
-    double* sums = whitened + height * width;
-    for (std::size_t j = 0; j < size; ++j) kernels.add_squares(height, whitened + j * height, sums);
-    std::copy(sums, sums + own.rows, squares + rows.begin);
-  });
+  const std::size_t height = round_up(rows, kernels.rows);
+  double* sums = room.of(height);
+  std::fill_n(sums, height, 0.0);
+  for (std::size_t j = 0; j < size; j += kernels.columns) {
+    const std::size_t depth = std::min(j + kernels.columns, size);
+    for (std::size_t i = 0; i < height; i += kernels.rows) {
+      kernels.add_squares(depth, lots + i * size, packed_->numbers.get() + j * size, sums + i);
+    }
+  }
+  std::copy_n(sums, rows, squares);
 }
 
 }  // namespace dma::backend

@@ -80,8 +80,10 @@ class Whitening {
   Whitening(Whitening&&) noexcept;
   Whitening& operator=(Whitening&&) noexcept;
 
-  // squares[n] = |L^-1 g|^2, g row n of the matrix.
-  void squares(const Operand& gradients, double* squares) const;
+  // squares[n] = |L^-1 g|^2, g row n of a matrix that stands in lots of so many rows, one lot after the other, each column
+  // by column. The last lot is whole too, whatever its spare rows hold.
+  std::size_t lot_rows() const;
+  void squares(const double* lots, std::size_t rows, double* squares) const;
 
  private:
   struct Packed;

@@ -56,10 +56,9 @@ HWY_INLINE void add_terms(const Lanes (&a)[tile_vectors], const double* b,
 }
 #endif
 
-template <bool negative>
-void multiply(std::size_t depth, const double* a, const double* b, double* c, std::size_t stride) {
+HWY_INLINE void multiply_tile(std::size_t depth, const double* a, const double* b,
+                              Lanes (&sum)[tile_columns][tile_vectors]) {
   const Numbers d;
-  Lanes sum[tile_columns][tile_vectors];
   HWY_UNROLL(8)
   for (std::size_t j = 0; j < tile_columns; ++j) {
     HWY_UNROLL(4)
@@ -71,6 +70,13 @@ void multiply(std::size_t depth, const double* a, const double* b, double* c, st
     for (std::size_t i = 0; i < tile_vectors; ++i) column[i] = hn::LoadU(d, a + i * lanes);
     add_terms(column, b, sum);
   }
+}
+
+template <bool negative>
+void multiply(std::size_t depth, const double* a, const double* b, double* c, std::size_t stride) {
+  const Numbers d;
+  Lanes sum[tile_columns][tile_vectors];
+  multiply_tile(depth, a, b, sum);
   HWY_UNROLL(8)
   for (std::size_t j = 0; j < tile_columns; ++j) {
     HWY_UNROLL(4)
@@ -79,6 +85,21 @@ void multiply(std::size_t depth, const double* a, const double* b, double* c, st
       const auto old = hn::LoadU(d, to);
       hn::StoreU(negative ? hn::Sub(old, sum[j][i]) : hn::Add(old, sum[j][i]), d, to);
     }
+  }
+}
+
+void add_squares(std::size_t depth, const double* a, const double* b, double* sum) {
+  const Numbers d;
+  Lanes tile[tile_columns][tile_vectors];
+  multiply_tile(depth, a, b, tile);
+  HWY_UNROLL(4)
+  for (std::size_t i = 0; i < tile_vectors; ++i) {
+    auto squares = hn::LoadU(d, sum + i * lanes);
+    HWY_UNROLL(8)
+    for (std::size_t j = 0; j < tile_columns; ++j) {
+      squares = hn::MulAdd(tile[j][i], tile[j][i], squares);
+    }
+    hn::StoreU(squares, d, sum + i * lanes);
   }
 }
 
@@ -163,14 +184,6 @@ void solve(std::size_t rows, std::size_t first, std::size_t columns, double* x,
     return solve_columns<2>(rows, first, x, x_stride, l, l_stride, inverse_diagonal);
   }
   solve_columns<1>(rows, first, x, x_stride, l, l_stride, inverse_diagonal);
-}
-
-void add_squares(std::size_t rows, const double* x, double* sum) {
-  const Numbers d;
-  for (std::size_t i = 0; i < rows; i += lanes) {
-    const auto own = hn::LoadU(d, x + i);
-    hn::StoreU(hn::MulAdd(own, own, hn::LoadU(d, sum + i)), d, sum + i);
-  }
 }
 
 const TileKernels& table() {

@@ -26,8 +26,8 @@ struct TileKernels {
                 std::size_t x_stride, const double* l, std::size_t l_stride,
                 const double* inverse_diagonal);
 
-  // sum[i] += x[i]^2, a whole number of a tile's rows.
-  void (*add_squares)(std::size_t rows, const double* x, double* sum);
+  // sum[i] += sum_j (sum_k a_ik b_kj)^2, in this order.
+  void (*add_squares)(std::size_t depth, const double* a, const double* b, double* sum);
 };
 
 // For the best instruction set of this machine.

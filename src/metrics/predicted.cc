@@ -7,6 +7,8 @@
 #include <dma/special/normal.h>
 #include <dma/special/quadrature.h>
 
+#include "kernels/joint_units.h"
+
 namespace dma {
 namespace {
 
@@ -45,10 +47,21 @@ double central_probability_of(const Parts& parts, double miss) {
   return sum;
 }
 
-double density_of(const Parts& parts, double miss) {
-  double sum = 0;
+// Of the interval from -miss to miss: its probability, and how fast that grows with miss.
+struct Central {
+  double probability, growth;
+};
+
+Central central_at(const Parts& parts, double miss) {
+  std::array<double, nodes> z;
+  std::array<double, nodes> probability;
+  std::array<double, nodes> growth;
+  for (std::size_t k = 0; k < parts.count; ++k) z[k] = miss / parts.deviation[k];
+  kernels::step_units(parts.count, z.data(), probability.data(), growth.data());
+  Central sum{0, 0};
   for (std::size_t k = 0; k < parts.count; ++k) {
-    sum += parts.weight[k] * special::normal_pdf(miss / parts.deviation[k]) / parts.deviation[k];
+    sum.probability += parts.weight[k] * probability[k];
+    sum.growth += parts.weight[k] * growth[k] / parts.deviation[k];
   }
   return sum;
 }
@@ -70,7 +83,7 @@ CentralLevel::CentralLevel(double probability)
 // Newton's steps, from the Gaussian of the same variance. The central probability F is concave in the half width w: a step
 // from above may go too far down, but not below the narrowest part's own width, and none from below overshoots. A
 // step of s leaves an error of s^2 |F''| / 2 F' <= s^2 z^2 / 2 w, z = w over the narrowest deviation that counts: after
-// one of 1e-8 w there is nothing left to gain.
+// one of 1e-6 w no more than z^2 / 2 times 1e-12 of it is left.
 double Predicted::half_width(const CentralLevel& central) const {
   const Parts parts = parts_of(*this);
   if (parts.count == 1 || std::isinf(central.quantile)) {
@@ -80,10 +93,10 @@ double Predicted::half_width(const CentralLevel& central) const {
   const double least = central.quantile * *std::min_element(parts.deviation.begin(), end);
   double width = std::max(least, central.quantile * stddev());
   for (int steps = 0; steps < 200; ++steps) {
-    const double step =
-        (central.level - central_probability_of(parts, width)) / (2 * density_of(parts, width));
-    const double next = std::max(least, width + step);
-    const bool settled = !(std::abs(next - width) > 1e-8 * width);
+    const Central at_width = central_at(parts, width);
+    const double next =
+        std::max(least, width + (central.level - at_width.probability) / at_width.growth);
+    const bool settled = !(std::abs(next - width) > 1e-6 * width);
     width = next;
     if (settled) break;
   }

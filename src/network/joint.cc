@@ -418,16 +418,25 @@ JointPredictor::JointPredictor(Architecture architecture, JointUnit unit, Vector
       step_(std::move(step)),
       whitening_(backend::operand(inverse_of(std::move(factor)))) {}
 
+// mean[n] += g step, g row n of the lots.
+void JointPredictor::add_steps(const Matrix& lots, std::size_t rows, double* mean) const {
+  const auto lot = static_cast<std::size_t>(lots.rows());
+  const auto size = static_cast<std::size_t>(step_.size());
+  for (std::size_t first = 0; first < rows; first += lot) {
+    const std::size_t count = std::min(lot, rows - first);
+    backend::add_product({lots.data() + first * size, count, size, 1, lot}, backend::operand(step_),
+                         {mean + first, count, 1, count});
+  }
+}
+
 void JointPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
                              double* variance) const {
-  Matrix gradients;
+  Matrix lots;
   each_block(rows, [&](std::size_t first, std::size_t count) {
-    network_values(architecture_, unit_, centre_, inputs, first, count, mean + first, &gradients);
-    if (step_.size() > 0) {
-      backend::add_product(backend::operand(gradients), backend::operand(step_),
-                           {mean + first, count, 1, count});
-    }
-    whitening_.squares(backend::operand(gradients), variance + first);
+    network_lots(architecture_, unit_, centre_, inputs, first, count, mean + first, lots,
+                 whitening_.lot_rows());
+    if (step_.size() > 0) add_steps(lots, count, mean + first);
+    whitening_.squares(lots.data(), count, variance + first);
   });
 }
 

@@ -53,6 +53,8 @@ class JointPredictor {
   JointPrediction predict(std::span<const double> inputs, std::size_t rows) const;
 
  private:
+  void add_steps(const Matrix& lots, std::size_t rows, double* mean) const;
+
   Architecture architecture_;
   JointUnit unit_;
   Vector centre_;

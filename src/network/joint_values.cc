@@ -46,11 +46,13 @@ Layer layer_above(const Architecture& architecture, JointUnit unit, std::size_t 
   return layer;
 }
 
-}  // namespace
+void multiply_rows(std::size_t rows, const double* a, const double* b, double* to) {
+  for (std::size_t n = 0; n < rows; ++n) to[n] = a[n] * b[n];
+}
 
-void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                    std::span<const double> inputs, std::size_t first, std::size_t count,
-                    double* values, Matrix* gradients, const double* scales) {
+std::vector<Layer> forward(const Architecture& architecture, JointUnit unit, const Vector& weights,
+                           std::span<const double> inputs, std::size_t first, std::size_t count,
+                           double* values) {
   const std::size_t layers = architecture.layers();
   std::vector<Layer> layer(layers);
   layer[0].units = first_units(inputs, first, count, architecture.inputs());
@@ -64,25 +66,69 @@ void network_values(const Architecture& architecture, JointUnit unit, const Vect
       layer[l + 1] = layer_above(architecture, unit, l, sums);
     }
   }
-  if (gradients == nullptr) return;
-  gradients->resize(index(count), weights.size());
-  Matrix back = Matrix::Ones(index(count), 1);  // df / d sums, times the scale
-  if (scales != nullptr) back = Eigen::Map<const Vector>(scales, index(count));
-  for (std::size_t l = layers; l-- > 0;) {
-    const Matrix& units = layer[l].units;
-    Eigen::Index k = index(architecture.offset(l));
-    for (Eigen::Index i = 0; i < back.cols(); ++i) {
-      for (Eigen::Index j = 0; j < units.cols(); ++j) {
-        gradients->col(k++) = back.col(i).cwiseProduct(units.col(j));
-      }
-    }
+  return layer;
+}
+
+// take(layer, back): from the last layer to the first; back holds df / d sums, times the scale.
+template <class Take>
+void backward(const Architecture& architecture, const Vector& weights,
+              const std::vector<Layer>& layer, Matrix back, const Take& take) {
+  for (std::size_t l = layer.size(); l-- > 0;) {
+    take(l, back);
     if (l == 0) break;
     backend::Operand above = weights_of(architecture, l, weights);
     --above.columns;  // nothing is below the bias
-    Matrix below = Matrix::Zero(index(count), index(above.columns));
+    Matrix below = Matrix::Zero(back.rows(), index(above.columns));
     backend::add_product(backend::operand(back), above, backend::target(below));
     back = below.cwiseProduct(layer[l].derivatives);
   }
+}
+
+}  // namespace
+
+void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
+                    std::span<const double> inputs, std::size_t first, std::size_t count,
+                    double* values, Matrix* gradients, const double* scales) {
+  const auto layers = forward(architecture, unit, weights, inputs, first, count, values);
+  if (gradients == nullptr) return;
+  gradients->resize(index(count), weights.size());
+  Matrix back = Matrix::Ones(index(count), 1);
+  if (scales != nullptr) back = Eigen::Map<const Vector>(scales, index(count));
+  backward(architecture, weights, layers, std::move(back),
+           [&](std::size_t l, const Matrix& of_sums) {
+             const Matrix& units = layers[l].units;
+             Eigen::Index k = index(architecture.offset(l));
+             for (Eigen::Index i = 0; i < of_sums.cols(); ++i) {
+               for (Eigen::Index j = 0; j < units.cols(); ++j) {
+                 gradients->col(k++) = of_sums.col(i).cwiseProduct(units.col(j));
+               }
+             }
+           });
+}
+
+void network_lots(const Architecture& architecture, JointUnit unit, const Vector& weights,
+                  std::span<const double> inputs, std::size_t first, std::size_t count,
+                  double* values, Matrix& lots, std::size_t lot_rows) {
+  const auto layers = forward(architecture, unit, weights, inputs, first, count, values);
+  const std::size_t lot_count = (count + lot_rows - 1) / lot_rows;
+  const auto size = static_cast<std::size_t>(weights.size());
+  lots.resize(index(lot_rows), index(lot_count * size));
+  if (count < lot_count * lot_rows) lots.rightCols(weights.size()).setZero();
+  backward(architecture, weights, layers, Matrix::Ones(index(count), 1),
+           [&](std::size_t l, const Matrix& of_sums) {
+             const Matrix& units = layers[l].units;
+             for (std::size_t lot = 0; lot < lot_count; ++lot) {
+               const std::size_t begin = lot * lot_rows;
+               const std::size_t rows = std::min(lot_rows, count - begin);
+               double* to = lots.data() + (lot * size + architecture.offset(l)) * lot_rows;
+               for (Eigen::Index i = 0; i < of_sums.cols(); ++i) {
+                 for (Eigen::Index j = 0; j < units.cols(); ++j, to += lot_rows) {
+                   multiply_rows(rows, of_sums.data() + i * of_sums.rows() + begin,
+                                 units.data() + j * units.rows() + begin, to);
+                 }
+               }
+             }
+           });
 }
 
 }  // namespace dma::detail

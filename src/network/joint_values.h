@@ -30,4 +30,10 @@ void network_values(const Architecture& architecture, JointUnit unit, const Vect
                     std::span<const double> inputs, std::size_t first, std::size_t count,
                     double* values, Matrix* gradients, const double* scales = nullptr);
 
+// The gradients in lots of so many rows, one lot's columns after the other's, as backend::Whitening takes them. Rows that
+// the last lot has too many are 0.
+void network_lots(const Architecture& architecture, JointUnit unit, const Vector& weights,
+                  std::span<const double> inputs, std::size_t first, std::size_t count,
+                  double* values, Matrix& lots, std::size_t lot_rows);
+
 }  // namespace dma::detail
