@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
+#include <optional>
 #include <system_error>
 
 namespace dma {
@@ -16,13 +16,11 @@ namespace {
 constexpr std::size_t buffer_size = 1 << 20;
 constexpr const char* link_mark = ".partial-of-";  // then the process and a number
 
-// What a new file may be used for: as the one it replaces, or as the process would create it.
-mode_t permissions_for(const std::filesystem::path& path) {
-  struct stat old {};
-  if (::stat(path.c_str(), &old) == 0) return old.st_mode & 07777;
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0666 & ~mask;
+// The permissions of the file that is there.
+std::optional<mode_t> permissions_of(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return status.st_mode & 07777;
 }
 
 }  // namespace
@@ -43,23 +41,32 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
     direct_ = true;
     return;
   }
-  if (!open_nameless()) open_partial();
-  (void)::fchmod(descriptor_, permissions_for(path_));
+  // A new file gets what the system gives it. One that replaces another is nobody else's until it has the other's
+  // permissions.
+  const auto old = permissions_of(path_);
+  const unsigned mode = old ? 0600 : 0666;
+  if (!open_nameless(mode)) open_partial(mode);
+  if (old) (void)::fchmod(descriptor_, *old);
 }
 
 // A file without a name is gone when the process is, however it ends. Not every file system has them, and
 // without /proc it could not be given a name.
-bool AtomicFile::open_nameless() {
+bool AtomicFile::open_nameless(unsigned mode) {
 #ifdef O_TMPFILE
   if (::access("/proc/self/fd", X_OK) != 0) return false;
-  descriptor_ = ::open(folder().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  descriptor_ = ::open(folder().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 #endif
   return descriptor_ >= 0;
 }
 
-void AtomicFile::open_partial() {
-  std::string name = path_.string() + ".partial-XXXXXX";
-  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+void AtomicFile::open_partial(unsigned mode) {
+  const std::string stem = path_.string() + ".partial-" + std::to_string(::getpid()) + "-";
+  std::string name;
+  unsigned attempt = 0;
+  do {
+    name = stem + std::to_string(attempt++);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail("cannot be created");
   partial_ = name;
 }

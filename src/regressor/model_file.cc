@@ -350,12 +350,13 @@ std::vector<std::size_t> read_sizes(const SafetensorsFile& file, const std::stri
   return {numbers.begin(), numbers.end()};
 }
 
-void check_format(const SafetensorsFile& file) {
+// Of a format that can be read.
+int format_version(const SafetensorsFile& file) {
   require(file, file.metadata("format") == "dma-model",
           "is a safetensors file, but not a dma model");
   const std::string version = file.metadata("version");
   for (int known = oldest_model_format_version; known <= model_format_version; ++known) {
-    if (version == std::to_string(known)) return;
+    if (version == std::to_string(known)) return known;
   }
   file.fail("has model format " + csv::escaped(version.substr(0, 20)) +
             ", this program reads formats " + std::to_string(oldest_model_format_version) + " to " +
@@ -363,18 +364,18 @@ void check_format(const SafetensorsFile& file) {
 }
 
 // Says that what an older format did not hold is not known, and reads a number that is not known as NaN.
-void complete(Json& report, const std::string& version) {
+void complete(Json& report, int version) {
   if (report.at("train_nll").is_null()) {
     report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
   }
-  if (version >= "6") {
+  if (version >= 6) {
     report["seconds"] = report["sweep_seconds"] = std::numeric_limits<double>::quiet_NaN();
   }
-  if (version < "5") {
+  if (version < 5) {
     report["stream"] = false;
     report["sweep_seconds"] = 0;
   }
-  if (version != "2") return;
+  if (version > 2) return;
   report["training"] = Json::array();
   report["rows_changed"] = std::size_t{0};
   for (Json& metrics : report.at("cavity")) metrics["coverage_curve"] = Json::array();
@@ -427,9 +428,9 @@ void check_report(const SafetensorsFile& file, const Model& model) {
   }
 }
 
-Model model_from(const SafetensorsFile& file) {
+Model model_from(const SafetensorsFile& file, int version) {
   Json json = detail::parse_json(file.metadata("model"), deepest);
-  complete(json.at("report"), file.metadata("version"));
+  complete(json.at("report"), version);
   Model model;
   model.options = options_from(json.at("options"));
   detail::validate(model.options);
@@ -528,9 +529,9 @@ auto lay_out(const Model& model, const Take& take) {
 }
 
 Model read(const SafetensorsFile& file) {
-  check_format(file);
+  const int version = format_version(file);
   try {
-    return model_from(file);
+    return model_from(file, version);
   } catch (const detail::NotMeant& error) {
     file.fail(std::string("its description cannot be read: ") + error.what());
   } catch (const Json::exception& error) {

@@ -6,6 +6,8 @@
 
 #include <dma/regressor/model_file.h>
 
+#include "data/message.h"
+#include "data/utf8.h"
 #include "network/require.h"
 #include "regressor/fit.h"
 
@@ -26,24 +28,10 @@ namespace {
 
 // Text goes into the model file, which is JSON and therefore UTF-8.
 void require_utf8(const std::string& text, const std::string& source, const std::string& column) {
-  const auto continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
-  for (std::size_t k = 0; k < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[k]);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    bool sound = length > 0 && k + length <= text.size();
-    for (std::size_t j = 1; sound && j < length; ++j) sound = continuation(text[k + j]);
-    if (!sound) {
-      throw DataError(source + ", column '" + column +
-                      "': its name or one of its values is not UTF-8 text; convert the file, for "
-                      "example with iconv -f latin1 -t utf-8");
-    }
-    k += length;
-  }
+  if (csv::is_utf8(text)) return;
+  throw DataError(source + ", column '" + csv::escaped(column) +
+                  "': its name or one of its values is not UTF-8 text; convert the file, for "
+                  "example with iconv -f latin1 -t utf-8");
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "scratch.h"
 
@@ -62,6 +65,34 @@ TEST(AtomicFile, KeepsPermissionsAndLinks) {
   EXPECT_EQ(content(scratch.path("f")), "new");
   struct stat status {};
   ::stat(scratch.path("f").c_str(), &status);
+  EXPECT_EQ(status.st_mode & 0777, 0640U);
+}
+
+// The mask is the whole process's: whoever changes it for a moment changes it for other threads' files too.
+TEST(AtomicFile, LeavesTheMaskOfTheProcessAlone) {
+  const Scratch scratch;
+  const mode_t mask = ::umask(027);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (int k = 0; k < 2000; ++k) AtomicFile(scratch.path("ours")).commit();
+    done = true;
+  });
+  unsigned open_to_all = 0;
+  while (!done) {
+    const std::string path = scratch.path("theirs");
+    ::close(::open(path.c_str(), O_WRONLY | O_CREAT, 0666));
+    struct stat status {};
+    ::stat(path.c_str(), &status);
+    open_to_all += (status.st_mode & 0777) != 0640;
+    ::unlink(path.c_str());
+    std::filesystem::remove(scratch.path("ours"));
+  }
+  writer.join();
+  AtomicFile(scratch.path("last")).commit();
+  ::umask(mask);
+  EXPECT_EQ(open_to_all, 0U);
+  struct stat status {};
+  ::stat(scratch.path("last").c_str(), &status);
   EXPECT_EQ(status.st_mode & 0777, 0640U);
 }
 

@@ -122,12 +122,12 @@ struct NegativePrecision : Halve {  // only for wide inputs, as a wrong cavity d
   }
 };
 
-struct NotANumber : Halve {  // forgets the uniform message: 0 / 0
+struct NotANumber : Halve {  // forgets the uniform message, whose mean would be 0 / 0
   template <std::floating_point T>
-  Gaussian<T> message(std::size_t edge, Incoming<T> in, Rule /*rule*/) const {
-    const auto other = in[1 - edge];
-    const T scale = edge == 0 ? T(0.5) : T(2);
-    return {other.tau / other.rho / scale * other.rho / scale, other.rho / (scale * scale)};
+  Gaussian<T> message(std::size_t edge, Incoming<T> in, Rule rule) const {
+    auto result = Halve::message(edge, in, rule);
+    if (result.rho == 0) result.tau = std::numeric_limits<T>::quiet_NaN();
+    return result;
   }
 };
 

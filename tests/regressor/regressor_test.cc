@@ -70,6 +70,24 @@ Table rows_of(const Table& table, std::size_t first, std::size_t end) {
   return select_rows(table, rows);
 }
 
+// The model file could not hold it, and would say so only after the fit.
+TEST_P(EachBelief, TextThatIsNotUtf8IsRefusedBeforeTheFit) {
+  const std::vector<std::string> wrong{"\xed\xa0\x80", "\xe0\x80\xaf", "\xf0\x80\x80\xaf",
+                                       "\xf4\x90\x80\x80", "Z\xfcrich"};
+  for (const std::string& text : wrong) {
+    Table table = wave_table(60, 0.2, 1);
+    Column place{.name = "place", .values = {"Bern", text}, .is_text = true};
+    for (std::size_t n = 0; n < 60; ++n) place.codes.push_back(n % 2);
+    table.columns.push_back(place);
+    bool begun = false;
+    const auto fit = [&] {
+      Regressor::fit(table, quick(), [&](const FitProgress&) { return begun = true; });
+    };
+    expect_error(error_of(fit), "column 'place': its name or one of its values is not UTF-8 text");
+    EXPECT_FALSE(begun);
+  }
+}
+
 TEST_P(EachBelief, FitLearnsAndKnowsHowWell) {
   const Table train = wave_table(400, 0.2, 1);
   const Table test = wave_table(2000, 0.2, 2);

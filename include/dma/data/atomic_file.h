@@ -32,8 +32,8 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail(const std::string& doing) const;
-  bool open_nameless();
-  void open_partial();
+  bool open_nameless(unsigned mode);
+  void open_partial(unsigned mode);
   void give_name();
   void remove_leftovers() const;
   std::filesystem::path folder() const;

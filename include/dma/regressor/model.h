@@ -51,7 +51,7 @@ struct RegressorOptions {
   std::size_t epochs = 40;
   double tolerance = 1e-4;     // see TrainingOptions
   std::size_t patience = 0;    // see TrainingOptions
-  std::size_t batch_size = 0;  // 0: as small as a ledger of 256 MB allows
+  std::size_t batch_size = 0;  // 0: as small as a ledger of 64 MB allows
   LedgerMode ledger = LedgerMode::full;
   // Posteriors from different starts (joint) or draws of the prior means, mixed; 0: four, or two of a joint
   // belief over 3000 rows or more.

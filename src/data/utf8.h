@@ -1,0 +1,11 @@
+// data/utf8.h: whether text is UTF-8.
+#pragma once
+
+#include <string_view>
+
+namespace dma::csv {
+
+// Well-formed by table 3-7 of the Unicode standard: no surrogates, nothing written longer than it has to be.
+bool is_utf8(std::string_view text);
+
+}  // namespace dma::csv
