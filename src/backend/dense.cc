@@ -15,10 +15,9 @@ namespace {
 constexpr std::size_t most_terms = 320;     // laid out at once
 constexpr std::size_t most_rows = 192;      // with so many terms, half a second-level cache
 constexpr std::size_t most_columns = 1536;  // the same of the third
-// A triangle that is not cut. Whatever the instruction set, a whole number of tiles: so are then most blocks that a larger
-// one is cut into.
-constexpr std::size_t small = 48;
-constexpr std::size_t most_chunk = 16;  // of TileKernels::chunk
+constexpr std::size_t small = 64;           // a triangle that is not cut
+constexpr std::size_t cut = 48;             // of which others are cut into multiples: whole tiles
+constexpr std::size_t most_chunk = 16;      // of TileKernels::chunk
 
 // From the start of a cache line on.
 constexpr std::align_val_t alignment{64};
@@ -276,8 +275,8 @@ void solve_small(const Target& l, const Target& x) {
   });
 }
 
-// Of the small triangles that a large one is cut into: a multiple of it, about the middle.
-std::size_t half_of(std::size_t size) { return round_up(size / 2, small); }
+// Where a triangle is cut: about the middle.
+std::size_t half_of(std::size_t size) { return (size / 2 + cut / 2) / cut * cut; }
 
 void solve(const Target& l, const Target& x) {
   if (l.rows <= small) return solve_small(l, x);
