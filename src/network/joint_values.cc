@@ -84,37 +84,16 @@ void backward(const Architecture& architecture, const Vector& weights,
   }
 }
 
-}  // namespace
-
-void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                    std::span<const double> inputs, std::size_t first, std::size_t count,
-                    double* values, Matrix* gradients, const double* scales) {
-  const auto layers = forward(architecture, unit, weights, inputs, first, count, values);
-  if (gradients == nullptr) return;
-  gradients->resize(index(count), weights.size());
-  Matrix back = Matrix::Ones(index(count), 1);
-  if (scales != nullptr) back = Eigen::Map<const Vector>(scales, index(count));
-  backward(architecture, weights, layers, std::move(back),
-           [&](std::size_t l, const Matrix& of_sums) {
-             const Matrix& units = layers[l].units;
-             Eigen::Index k = index(architecture.offset(l));
-             for (Eigen::Index i = 0; i < of_sums.cols(); ++i) {
-               for (Eigen::Index j = 0; j < units.cols(); ++j) {
-                 gradients->col(k++) = of_sums.col(i).cwiseProduct(units.col(j));
-               }
-             }
-           });
-}
-
-void network_lots(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                  std::span<const double> inputs, std::size_t first, std::size_t count,
-                  double* values, Matrix& lots, std::size_t lot_rows) {
-  const auto layers = forward(architecture, unit, weights, inputs, first, count, values);
-  const std::size_t lot_count = (count + lot_rows - 1) / lot_rows;
+// In lots of so many rows; a lot of all rows is a matrix with a row per row. back: of the last layer's sums.
+void write_gradients(const Architecture& architecture, const Vector& weights,
+                     const std::vector<Layer>& layers, Matrix back, std::size_t lot_rows,
+                     Matrix& lots) {
+  const auto count = static_cast<std::size_t>(back.rows());
   const auto size = static_cast<std::size_t>(weights.size());
+  const std::size_t lot_count = (count + lot_rows - 1) / lot_rows;
   lots.resize(index(lot_rows), index(lot_count * size));
   if (count < lot_count * lot_rows) lots.rightCols(weights.size()).setZero();
-  backward(architecture, weights, layers, Matrix::Ones(index(count), 1),
+  backward(architecture, weights, layers, std::move(back),
            [&](std::size_t l, const Matrix& of_sums) {
              const Matrix& units = layers[l].units;
              for (std::size_t lot = 0; lot < lot_count; ++lot) {
@@ -129,6 +108,25 @@ void network_lots(const Architecture& architecture, JointUnit unit, const Vector
                }
              }
            });
+}
+
+}  // namespace
+
+void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
+                    std::span<const double> inputs, std::size_t first, std::size_t count,
+                    double* values, Matrix* gradients, const double* scales) {
+  const auto layers = forward(architecture, unit, weights, inputs, first, count, values);
+  if (gradients == nullptr) return;
+  Matrix back = Matrix::Ones(index(count), 1);
+  if (scales != nullptr) back = Eigen::Map<const Vector>(scales, index(count));
+  write_gradients(architecture, weights, layers, std::move(back), count, *gradients);
+}
+
+void network_lots(const Architecture& architecture, JointUnit unit, const Vector& weights,
+                  std::span<const double> inputs, std::size_t first, std::size_t count,
+                  double* values, Matrix& lots, std::size_t lot_rows) {
+  const auto layers = forward(architecture, unit, weights, inputs, first, count, values);
+  write_gradients(architecture, weights, layers, Matrix::Ones(index(count), 1), lot_rows, lots);
 }
 
 }  // namespace dma::detail
