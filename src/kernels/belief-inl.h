@@ -36,11 +36,12 @@ void open_batch(const BatchBelief<T>& belief) {
 }
 
 template <class T>
-void close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
+bool close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
                  const InputMessages<T>& new_belief) {
   const hn::CappedTag<T, slack> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto one = hn::Set(d, T(1));
+  auto is_proper = hn::FirstN(d, lanes);
   std::size_t k = 0;
   for (; k + lanes <= belief.weights; k += lanes) {
     const auto mean = hn::LoadU(d, belief.mean + k);
@@ -54,10 +55,18 @@ void close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
     const auto tau = hn::Mul(gained, inverse);
     hn::StoreU(rho, d, message.rho + k);
     hn::StoreU(tau, d, message.tau + k);
-    hn::StoreU(hn::Add(hn::LoadU(d, belief.cavity_rho + k), rho), d, new_belief.rho + k);
-    hn::StoreU(hn::Add(hn::LoadU(d, belief.cavity_tau + k), tau), d, new_belief.tau + k);
+    const auto new_rho = hn::Add(hn::LoadU(d, belief.cavity_rho + k), rho);
+    const auto new_tau = hn::Add(hn::LoadU(d, belief.cavity_tau + k), tau);
+    hn::StoreU(new_rho, d, new_belief.rho + k);
+    hn::StoreU(new_tau, d, new_belief.tau + k);
+    const auto is_finite = hn::And(hn::IsFinite(new_rho), hn::IsFinite(new_tau));
+    is_proper = hn::And(is_proper, hn::And(is_finite, hn::Gt(new_rho, hn::Zero(d))));
   }
-  for (; k < belief.weights; ++k) close_weight(belief, message, new_belief, k);
+  bool all_proper = hn::AllTrue(d, is_proper);
+  for (; k < belief.weights; ++k) {
+    all_proper = close_weight(belief, message, new_belief, k) && all_proper;
+  }
+  return all_proper;
 }
 
 }  // namespace HWY_NAMESPACE

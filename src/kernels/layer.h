@@ -134,8 +134,9 @@ struct LayerKernels {
   // The batch's message is what the moments (m, v) have gained over the start (m0, v0),
   //   rho = 1 / v - 1 / v0 = (v0 - v) / (v0 v),   tau = m / v - m0 / v0 = (m (v0 - v) + (m - m0) v) / (v0 v),
   // exactly 0 for a weight that has learnt nothing, and never negative for one whose variance has not grown.
-  // The new belief is the cavity times the message. The message may lie where the start does.
-  void (*close_batch)(const BatchBelief<T>& belief, const InputMessages<T>& message,
+  // The new belief is the cavity times the message. The message may lie where the start does, and the new belief
+  // where the cavity does. False if a weight's new belief is not a proper Gaussian.
+  bool (*close_batch)(const BatchBelief<T>& belief, const InputMessages<T>& message,
                       const InputMessages<T>& new_belief);
 };
 

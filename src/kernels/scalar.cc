@@ -99,9 +99,13 @@ void open_batch(const BatchBelief<T>& belief) {
 }
 
 template <std::floating_point T>
-void close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
+bool close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
                  const InputMessages<T>& new_belief) {
-  for (std::size_t k = 0; k < belief.weights; ++k) close_weight(belief, message, new_belief, k);
+  bool proper = true;
+  for (std::size_t k = 0; k < belief.weights; ++k) {
+    proper = close_weight(belief, message, new_belief, k) && proper;
+  }
+  return proper;
 }
 
 }  // namespace

@@ -58,8 +58,9 @@ void open_weight(const BatchBelief<T>& belief, std::size_t k) {
   belief.start_mean[k] = belief.mean[k] = belief.cavity_tau[k] * belief.variance[k];
 }
 
+// False if the new belief is not a proper Gaussian.
 template <std::floating_point T>
-void close_weight(const BatchBelief<T>& belief, const InputMessages<T>& message,
+bool close_weight(const BatchBelief<T>& belief, const InputMessages<T>& message,
                   const InputMessages<T>& new_belief, std::size_t k) {
   const T mean = belief.mean[k];
   const T variance = belief.variance[k];
@@ -70,6 +71,8 @@ void close_weight(const BatchBelief<T>& belief, const InputMessages<T>& message,
   message.tau[k] = tau;
   new_belief.rho[k] = belief.cavity_rho[k] + message.rho[k];
   new_belief.tau[k] = belief.cavity_tau[k] + message.tau[k];
+  return new_belief.rho[k] > 0 && std::isfinite(new_belief.rho[k]) &&
+         std::isfinite(new_belief.tau[k]);
 }
 
 }  // namespace dma::kernels

@@ -135,10 +135,7 @@ class Trainer<T>::State {
     ledger_ = std::move(ledger);
     for (const std::size_t count : batch_rows) batches_.push_back({nowhere, count, true});
     visited_ = batches_.size();
-    above_prior_ = true;
-    for (std::size_t k = 0; k < prior_rho_.size(); ++k) {
-      above_prior_ = above_prior_ && !is_below_prior(posterior_.rho, k);
-    }
+    above_prior_ = is_above_prior(posterior_.rho);
   }
 
   void attach(std::size_t batch, const Data& data) {
@@ -263,10 +260,15 @@ class Trainer<T>::State {
       throw;
     }
     drop_rows();
-    for (std::size_t k = 0; k < posterior_.rho.size(); ++k) {
-      posterior_.rho[k] = 1 / sweep_.variance()[k];
-      posterior_.tau[k] = sweep_.mean()[k] * posterior_.rho[k];
+    for (std::size_t k = 0; k < cavity_rho_.size(); ++k) {
+      cavity_rho_[k] = 1 / sweep_.variance()[k];
+      cavity_tau_[k] = sweep_.mean()[k] * cavity_rho_[k];
     }
+    if (const auto broken = improper_layer()) {
+      throw NumericalBreakdown(*broken, calls_, data.rows - 1);
+    }
+    posterior_.tau.swap(cavity_tau_);
+    posterior_.rho.swap(cavity_rho_);
     ++calls_;
     return cavity;
   }
@@ -432,13 +434,11 @@ class Trainer<T>::State {
                                ledger_.mode != LedgerMode::none;
       set_cavity(b);
       if (from_belief) {
-        replace_from_belief(b);
+        sweep_from_belief(b);
       } else {
-        replace_from_cavity(b);
+        sweep_from_cavity(b);
       }
-      if (!batches_[b].visited) ++visited_;
-      batches_[b].visited = true;
-      assert(batch_is_sound(b));
+      close_batch(b);
       go_on = !options_.progress || options_.progress({epoch, b + 1, batches_.size()});
     }
     result_.cavity_nll.push_back(options_.cavity_score ? score_cavity_of_batches(b)
@@ -488,13 +488,36 @@ class Trainer<T>::State {
             .variance = sweep_.variance().data()};
   }
 
-  // Where the batch's message goes; without a ledger it is not needed any more, and goes where it came from.
-  kernels::InputMessages<T> message_of(std::size_t b) {
-    if (ledger_.mode != LedgerMode::full) return {start_mean_.data(), start_variance_.data()};
-    return {ledger_.messages[b].tau.data(), ledger_.messages[b].rho.data()};
+  // The batch's message is all that the sweep's moments have beside the start's. It goes where the start was, and
+  // the new belief where the cavity was; if it is a proper one, they change places with the old ones.
+  void close_batch(std::size_t b) {
+    assert(!above_prior_ || is_above_prior(cavity_rho_));
+    const bool proper =
+        kernels_->close_batch(working_belief(), {start_mean_.data(), start_variance_.data()},
+                              {cavity_tau_.data(), cavity_rho_.data()});
+    if (!proper) throw NumericalBreakdown(*improper_layer(), b, batches_[b].count - 1);
+    posterior_.tau.swap(cavity_tau_);
+    posterior_.rho.swap(cavity_rho_);
+    assert(is_never_negative(start_variance_));
+    if (ledger_.mode == LedgerMode::full) {
+      ledger_.messages[b].tau.swap(start_mean_);
+      ledger_.messages[b].rho.swap(start_variance_);
+    }
+    if (!batches_[b].visited) ++visited_;
+    batches_[b].visited = true;
   }
 
-  void replace_from_cavity(std::size_t b) {
+  // Of a new belief that lies where the cavity was.
+  std::optional<std::size_t> improper_layer() const {
+    for (std::size_t k = 0; k < cavity_rho_.size(); ++k) {
+      const bool proper =
+          cavity_rho_[k] > 0 && std::isfinite(cavity_rho_[k]) && std::isfinite(cavity_tau_[k]);
+      if (!proper) return layer_of(static_cast<std::ptrdiff_t>(k));
+    }
+    return std::nullopt;
+  }
+
+  void sweep_from_cavity(std::size_t b) {
     kernels_->open_batch(working_belief());
     const auto [first, count, visited] = batches_[b];
     const std::size_t last = first + count - 1;
@@ -505,12 +528,10 @@ class Trainer<T>::State {
     }
     if (options_.cavity_score) keep_prediction(sweep_, last);
     take_messages(b, last);
-    kernels_->close_batch(working_belief(), message_of(b),
-                          {posterior_.tau.data(), posterior_.rho.data()});
   }
 
   // q <- q m_new / m_old, example by example; the old message leaves in equal shares.
-  void replace_from_belief(std::size_t b) {
+  void sweep_from_belief(std::size_t b) {
     cavity_sweep_.load(cavity_tau_, cavity_rho_);
     sweep_.load(posterior_.tau, posterior_.rho);
     const Batch batch = batches_[b];
@@ -523,11 +544,8 @@ class Trainer<T>::State {
       take_messages(b, row);
       take_out_old(T(1) / T(batch.count));
     }
-    // The message is all that the belief has beside the cavity.
     std::ranges::copy(cavity_sweep_.mean(), start_mean_.begin());
     std::ranges::copy(cavity_sweep_.variance(), start_variance_.begin());
-    kernels_->close_batch(working_belief(), message_of(b),
-                          {posterior_.tau.data(), posterior_.rho.data()});
   }
 
   // Divides a share of the old message out of the sweep's belief.
@@ -656,19 +674,17 @@ class Trainer<T>::State {
     return collector.finish(posterior_.architecture, posterior_.rho);
   }
 
-  bool is_below_prior(const std::vector<T>& rho, std::size_t k) const {
-    return rho[k] < prior_rho_[k] - slack * posterior_.rho[k];
+  // Up to rounding, as below.
+  bool is_above_prior(const std::vector<T>& rho) const {
+    for (std::size_t k = 0; k < prior_rho_.size(); ++k) {
+      if (rho[k] < prior_rho_[k] - slack * posterior_.rho[k]) return false;
+    }
+    return true;
   }
 
-  // Precisions positive, and no less than the prior's in the cavity, up to rounding.
-  bool batch_is_sound(std::size_t b) const {
-    for (std::size_t k = 0; k < prior_rho_.size(); ++k) {
-      if (!(posterior_.rho[k] > 0) || !std::isfinite(posterior_.tau[k])) return false;
-      if (above_prior_ && is_below_prior(cavity_rho_, k)) return false;
-      if (ledger_.mode == LedgerMode::full &&
-          ledger_.messages[b].rho[k] < -slack * posterior_.rho[k]) {
-        return false;
-      }
+  bool is_never_negative(const std::vector<T>& message_rho) const {
+    for (std::size_t k = 0; k < message_rho.size(); ++k) {
+      if (message_rho[k] < -slack * posterior_.rho[k]) return false;
     }
     return true;
   }

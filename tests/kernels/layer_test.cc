@@ -572,9 +572,16 @@ TEST(BatchKernels, SimdEqualsScalarToTheBit) {
         }
         for (double& m : mean) m += 0.1;
         for (double& v : variance) v *= 0.7;
-        kernels.close_batch(working, {closed[0].data(), closed[1].data()},
-                            {closed[2].data(), closed[3].data()});
+        EXPECT_TRUE(kernels.close_batch(working, {closed[0].data(), closed[1].data()},
+                                        {closed[2].data(), closed[3].data()}));
         results[readable ? 0 : 1] = closed;
+        for (std::size_t k = 0; k < weights; ++k) {
+          const double sound = std::exchange(variance[k], 0);
+          EXPECT_FALSE(kernels.close_batch(working, {closed[0].data(), closed[1].data()},
+                                           {closed[2].data(), closed[3].data()}))
+              << k;
+          variance[k] = sound;
+        }
       }
       EXPECT_EQ(results[0], results[1]);
     }

@@ -675,5 +675,27 @@ TEST(BadInput, ABreakdownNamesThePlaceAndKeepsThePosterior) {
   EXPECT_LT(trainer.ledger_error(), 1e-9);
 }
 
+TEST(BadInput, AWeightSoNarrowThatItsMessageHasNoDigitsIsABreakdown) {
+  // In single precision the square of its variance is 0.
+  const Table table = wave(40, 0.3, 1);
+  WeightPrior prior = draw_prior(small(), 1);
+  prior.variance[small().offset(1)] = 1e-25;
+  for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
+    TrainingOptions options = epochs(3);
+    options.ledger = mode;
+    Trainer<float> trainer(small(), prior, options);
+    const auto before = trainer.posterior().tau;
+    trainer.append(table.data());
+    try {
+      trainer.fit();
+      FAIL() << "a message that is not a number went unnoticed";
+    } catch (const NumericalBreakdown& error) {
+      EXPECT_EQ(error.layer, 1U);
+      EXPECT_EQ(error.batch, 0U);
+    }
+    EXPECT_EQ(trainer.posterior().tau, before);
+  }
+}
+
 }  // namespace
 }  // namespace dma
