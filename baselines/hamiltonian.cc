@@ -1,8 +1,8 @@
 #include "baselines/hamiltonian.h"
 
 #include "baselines/point_network.h"
-#include "src/network/parallel.h"
 
+#include <dma/base/parallel.h>
 #include <dma/special/random.h>
 
 #include <Eigen/Cholesky>

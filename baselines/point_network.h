@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <dma/network/architecture.h>
-#include <dma/network/posterior.h>
+#include <dma/belief/posterior.h>
+#include <dma/layers/architecture.h>
 
 namespace dma::baselines {
 

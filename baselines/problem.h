@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include <dma/network/architecture.h>
+#include <dma/layers/architecture.h>
 
 namespace dma::baselines {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backend/dense.h"
+#include "belief/joint.h"
 #include "bench/sections.h"
-#include "network/joint.h"
 #include "regressor/joint_members.h"
 
 namespace dma::bench {
@@ -154,7 +154,7 @@ struct Example {
       targets.push_back(std::sin(2 * x[0]) + x[1] * x[2] / 2 + 0.2 * random.normal());
     }
   }
-  detail::JointRows view() const { return {values, targets, targets.size()}; }
+  Data view() const { return {values, targets, targets.size()}; }
 
   std::size_t width;
   std::vector<double> values, targets;

@@ -1,7 +1,7 @@
 // bench/networks.h: networks of known sizes, with rows drawn for them.
 #pragma once
 
-#include <dma/network/trainer.h>
+#include <dma/belief/trainer.h>
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // Algorithm 1 beside Adam (App. E): four learning rates, and what an epoch costs.
-#include <dma/network/trainer.h>
+#include <dma/belief/trainer.h>
 #include <fmt/core.h>
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // The 1,932-weight task of App. G, with four outputs: does training reach the noise floor, does it stay
 // there, and what do predictions outside say?
-#include <dma/network/trainer.h>
+#include <dma/belief/trainer.h>
 #include <fmt/core.h>
 
 #include <chrono>

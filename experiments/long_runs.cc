@@ -1,6 +1,6 @@
 // Beyond the paper: what replacement is for. Held-out log-likelihood after 10 to 400 epochs with the
 // three ledger modes; the filter (none) absorbs the data again in every epoch.
-#include <dma/network/trainer.h>
+#include <dma/belief/trainer.h>
 #include <fmt/core.h>
 
 #include "experiments/experiment.h"

@@ -1,6 +1,6 @@
 #include "experiments/method.h"
 
-#include <dma/network/trainer.h>
+#include <dma/belief/trainer.h>
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
 

@@ -1,9 +1,9 @@
 // experiments/method.h: what is compared: a way from a task's training rows to predictions.
 #pragma once
 
+#include <dma/belief/posterior.h>
 #include <dma/factors/factor.h>
 #include <dma/metrics/predicted.h>
-#include <dma/network/posterior.h>
 
 #include <cstdint>
 #include <functional>

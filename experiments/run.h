@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "src/network/parallel.h"
+#include <dma/base/parallel.h>
 
 namespace dma::experiments {
 

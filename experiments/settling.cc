@@ -1,6 +1,7 @@
 // Beyond the paper: does training settle? 500 epochs on one small table, with the messages computed from
 // the cavity or from the full belief, for batches of several sizes and noise assumed right or wrong.
-#include <dma/network/trainer.h>
+#include <dma/belief/trainer.h>
+#include <dma/special/larger.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include "experiments/experiment.h"
 #include "experiments/noisy_wave.h"
 #include "experiments/verdict.h"
-#include "src/special/larger.h"
 
 namespace dma::experiments {
 namespace {

@@ -27,11 +27,11 @@ packages=(
 # What is built and run: the parts whose results are numbers of our own. The rest of the suite starts programs
 # (cli, python, web), takes minutes without emulation (regressor, baselines, experiments), or is about files
 # rather than machines (bench, install, supply, tables).
-parts='special|messages|factors|graph|backend|kernels|metrics|data|network'
+parts='special|messages|factors|graph|backend|kernels|metrics|data|base|belief'
 tests="^(($parts)/|validation/engines\$)"
 
 programs=(
-  special_tests messages_tests factors_tests graph_tests backend_tests kernels_tests metrics_tests data_tests network_tests
+  special_tests messages_tests factors_tests graph_tests backend_tests kernels_tests metrics_tests data_tests base_tests belief_tests
   allocation_tests validation_tests
 )
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include <dma/messages/lognormal.h>
+#include <dma/special/larger.h>
 #include <dma/special/normal.h>
 #include <dma/special/quadrature.h>
 
-#include "src/special/larger.h"
 #include "validation/exact_messages.h"
 #include "validation/experiment.h"
 #include "validation/fit.h"

@@ -8,7 +8,7 @@
 #include <dma/special/normal.h>
 #include <dma/special/quadrature.h>
 
-#include "src/special/larger.h"
+#include <dma/special/larger.h>
 
 namespace dma::validation {
 

@@ -1,13 +1,13 @@
 #include "validation/marginal_comparison.h"
 
 #include <dma/factors/factors.h>
+#include <dma/special/larger.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "src/special/larger.h"
 #include "validation/divergence.h"
 #include "validation/exact_messages.h"
 #include "validation/importance_sampling.h"

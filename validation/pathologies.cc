@@ -7,6 +7,7 @@
 #include "validation/pathologies.h"
 
 #include <dma/factors/factors.h>
+#include <dma/special/larger.h>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,6 @@
 #include <numeric>
 #include <random>
 
-#include "src/special/larger.h"
 #include "validation/engine_tally.h"
 #include "validation/experiment.h"
 #include "validation/regression_network.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <dma/graph/graph.h>
-#include <dma/network/architecture.h>
+#include <dma/layers/architecture.h>
 
 namespace dma::validation {
 

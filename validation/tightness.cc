@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <dma/special/larger.h>
 #include <dma/special/quadrature.h>
 
-#include "src/special/larger.h"
 #include "validation/experiment.h"
 #include "validation/relu_bound.h"
 #include "validation/verdicts.h"

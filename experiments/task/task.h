@@ -2,9 +2,9 @@
 // how well a fit predicts beyond them.
 #pragma once
 
+#include <dma/belief/posterior.h>
+#include <dma/layers/architecture.h>
 #include <dma/metrics/predicted.h>
-#include <dma/network/architecture.h>
-#include <dma/network/posterior.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // dma/dma.h: everything that an installed user needs.
 #pragma once
 
+#include <dma/belief/trainer.h>
 #include <dma/data/csv.h>
 #include <dma/data/encoder.h>
 #include <dma/factors/conformance.h>
@@ -9,7 +10,6 @@
 #include <dma/messages/gaussian.h>
 #include <dma/messages/lognormal.h>
 #include <dma/metrics/metrics.h>
-#include <dma/network/trainer.h>
 #include <dma/regressor/regressor.h>
 #include <dma/regressor/stream.h>
 #include <dma/special/accuracy.h>

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <system_error>
 
-#include <dma/data/error.h>
+#include <dma/base/error.h>
 
 #include "data/message.h"
 

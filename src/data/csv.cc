@@ -51,6 +51,10 @@ std::vector<std::string> header_names(std::span<const Cell> cells) {
 }
 
 // Goes to the file's first row and takes the names from it.
+csv::RowOptions row_options(const CsvOptions& options) {
+  return {options.header, options.delimiter, options.block};
+}
+
 std::vector<std::string> read_names(RowReader& rows, bool header) {
   if (!rows.next()) throw DataError(rows.name() + ": the file has only blank lines");
   return header ? header_names(rows.cells()) : numbered_names(rows.cells().size());
@@ -185,7 +189,7 @@ class TableReader {
 
 TableReader::TableReader(const std::filesystem::path& path, const CsvOptions& options,
                          CellType usual)
-    : rows_(path, options), header_(options.header) {
+    : rows_(path, row_options(options)), header_(options.header) {
   names_ = read_names(rows_, header_);
   header_line_ = rows_.line();
   numeric_header_ = header_ && all_numbers(rows_.cells());
@@ -498,7 +502,7 @@ void read_csv_pieces(const std::filesystem::path& path, const CsvOptions& option
 }
 
 std::vector<std::string> csv_columns(const std::filesystem::path& path, const CsvOptions& options) {
-  RowReader rows(path, options);
+  RowReader rows(path, row_options(options));
   std::vector<std::string> names = read_names(rows, options.header);
   find_positions(rows, names);
   return names;

@@ -1,5 +1,6 @@
 #include "data/datetime.h"
 
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
@@ -129,6 +130,11 @@ std::optional<double> days_since_1970(Date date) {
 }
 
 }  // namespace
+
+std::string_view name_of(SlashDates order) {
+  constexpr std::array<std::string_view, 3> names{"none", "month_first", "day_first"};
+  return names[static_cast<std::size_t>(order)];
+}
 
 std::optional<double> parse_datetime(std::string_view text, SlashDates order) {
   Cursor cursor{text};

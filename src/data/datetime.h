@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include <dma/data/encoder.h>
+#include <dma/data/dates.h>
 
 namespace dma {
 

@@ -707,11 +707,6 @@ std::string_view name_of(ColumnKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-std::string_view name_of(SlashDates order) {
-  constexpr std::array<std::string_view, 3> names{"none", "month_first", "day_first"};
-  return names[static_cast<std::size_t>(order)];
-}
-
 std::size_t FeatureColumn::width() const {
   if (kind == ColumnKind::categorical) return categories.size() + 1;
   return (deviation != 0 ? 1 : 0) + (indicator ? 1 : 0);

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include <dma/base/error.h>
+
 #include "data/message.h"
 #include "data/number.h"
 
@@ -101,7 +103,7 @@ bool can_delimit(char c) {
 
 }  // namespace
 
-RowReader::RowReader(const std::filesystem::path& path, const CsvOptions& options)
+RowReader::RowReader(const std::filesystem::path& path, const RowOptions& options)
     : source_(path, std::max<std::size_t>(options.block, 1)),
       block_(std::max<std::size_t>(options.block, 1)),
       scanner_(options.delimiter) {

@@ -9,16 +9,20 @@
 #include <string_view>
 #include <vector>
 
-#include <dma/data/csv.h>
-
 #include "data/bytes.h"
 #include "data/scan.h"
 
 namespace dma::csv {
 
+struct RowOptions {
+  bool header;
+  char delimiter;     // 0: find it
+  std::size_t block;  // bytes read at a time
+};
+
 class RowReader {
  public:
-  RowReader(const std::filesystem::path& path, const CsvOptions& options);
+  RowReader(const std::filesystem::path& path, const RowOptions& options);
 
   // Goes to the next row that is not blank; false at the end. Throws DataError where the text breaks the
   // rules of CSV.

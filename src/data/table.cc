@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include <dma/data/error.h>
+#include <dma/base/error.h>
 
 #include "data/message.h"
 

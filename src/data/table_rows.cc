@@ -1,7 +1,7 @@
 // select_rows and append_rows of data/table.h.
 #include <unordered_map>
 
-#include <dma/data/error.h>
+#include <dma/base/error.h>
 #include <dma/data/table.h>
 
 namespace dma {

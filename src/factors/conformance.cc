@@ -1,4 +1,5 @@
 #include <dma/factors/conformance.h>
+#include <dma/special/larger.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,6 @@
 #include <dma/special/random.h>
 
 #include "factors/marginal_moments.h"
-#include "special/larger.h"
 
 namespace dma {
 

@@ -1,4 +1,4 @@
-// kernels/joint_units.h: the units of a joint network (dma/network/joint.h), for whichever instruction set the machine has.
+// kernels/joint_units.h: the units of a joint network (dma/belief/joint.h), for whichever instruction set the machine has.
 //
 // With i0 = Phi(-|z|), i1 = phi(z) - |z| i0, both from special/normal.h's tails, so that neither cancels:
 //   leaky ReLU   slope z + (1 - slope) (z Phi(z) + phi(z)) = line z + (1 - slope) i1,  line = slope or, for z >= 0, 1

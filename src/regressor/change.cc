@@ -7,7 +7,7 @@
 #include <dma/regressor/regressor.h>
 #include <dma/special/random.h>
 
-#include "network/require.h"
+#include "base/require.h"
 #include "regressor/fit.h"
 #include "regressor/joint_members.h"
 
@@ -15,7 +15,6 @@ namespace dma {
 namespace {
 
 using detail::Change;
-using detail::OrderedRows;
 using detail::require;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -36,7 +35,7 @@ Distance distance(const std::vector<Predicted>& now, const std::vector<Predicted
   return result;
 }
 
-void append_row(OrderedRows& to, const EncodedRows& from, std::size_t row) {
+void append_row(Rows& to, const EncodedRows& from, std::size_t row) {
   const auto take = [&](std::vector<double>& target, const std::vector<double>& source) {
     const std::size_t width = source.size() / from.rows;
     const auto begin = source.begin() + static_cast<std::ptrdiff_t>(row * width);
@@ -47,17 +46,11 @@ void append_row(OrderedRows& to, const EncodedRows& from, std::size_t row) {
   ++to.rows;
 }
 
-void append_rows(OrderedRows& to, const OrderedRows& from) {
-  to.inputs.insert(to.inputs.end(), from.inputs.begin(), from.inputs.end());
-  to.targets.insert(to.targets.end(), from.targets.begin(), from.targets.end());
-  to.rows += from.rows;
-}
-
 // A standard normal row per probe: somewhere to look when no rows are at hand.
-OrderedRows probes(std::size_t width) {
+Rows probes(std::size_t width) {
   constexpr std::size_t count = 256;
   special::Random random(1);
-  OrderedRows rows{count, std::vector<double>(count * width), {}};
+  Rows rows{count, std::vector<double>(count * width), {}};
   for (double& value : rows.inputs) value = random.normal();
   return rows;
 }
@@ -90,7 +83,7 @@ std::size_t known_rows(const Model& model) { return model.row_hashes.size(); }
 struct Plan {
   Change change;
   std::vector<std::uint64_t> kept_hashes, appended_hashes;
-  OrderedRows remaining;  // all rows the model will have known, if the training data are at hand
+  Rows remaining;  // all rows the model will have known, if the training data are at hand
 };
 
 // What stays of the model: batches that are not removed, with their rows if the data are given. `gone`
@@ -112,7 +105,7 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
   std::size_t row = 0;
   for (std::size_t b = 0; b < model.batch_rows.size(); ++b) {
     const bool removed = std::binary_search(remove.begin(), remove.end(), b);
-    OrderedRows batch;
+    Rows batch;
     for (const std::size_t end = row + model.batch_rows[b]; row < end; ++row) {
       const std::uint64_t hash = model.row_hashes[row];
       if (!removed) plan.kept_hashes.push_back(hash);
@@ -130,8 +123,8 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
                     std::to_string(row) +
                     " rows are not in it; give the file(s) that the model was fitted to");
   }
-  for (const OrderedRows& batch : plan.change.attach) append_rows(plan.remaining, batch);
-  append_rows(plan.remaining, plan.change.append);
+  for (const Rows& batch : plan.change.attach) plan.remaining.append(batch.data());
+  plan.remaining.append(plan.change.append.data());
   return plan;
 }
 
@@ -190,7 +183,7 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
 
 // The rows that a change is measured on.
 struct LookedAt {
-  const OrderedRows& rows;
+  const Rows& rows;
   const char* name;
 };
 
@@ -218,7 +211,7 @@ Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
 }
 
 // The model without these rows.
-Model forget(const Model& model, const std::vector<bool>& gone, const OrderedRows* given,
+Model forget(const Model& model, const std::vector<bool>& gone, const Rows* given,
              const ChangeOptions& options, ChangeReport& report) {
   const auto start = std::chrono::steady_clock::now();
   require_old_rows(model, options);
@@ -260,10 +253,10 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
   if (fresh.rows == 0) throw DataError(table.source + ": no row has a target");
   detail::shuffle(fresh, model_.options.seed);
   Plan plan = plan_change(model_, std::vector<bool>(model_.row_hashes.size()), {}, options.data);
-  const OrderedRows added{fresh.rows, std::move(fresh.inputs), std::move(fresh.targets)};
+  const Rows added{fresh.rows, std::move(fresh.inputs), std::move(fresh.targets)};
   plan.change.append = added;
   plan.appended_hashes = std::move(fresh.hashes);
-  append_rows(plan.remaining, added);
+  plan.remaining.append(added.data());
 
   ChangeReport report;
   report.rows_added = added.rows;
@@ -290,7 +283,7 @@ ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& opt
     gone[*place] = true;
   }
   if (given.rows == 0) throw DataError(table.source + ": no row has a target");
-  const OrderedRows rows{given.rows, std::move(given.inputs), std::move(given.targets)};
+  const Rows rows{given.rows, std::move(given.inputs), std::move(given.targets)};
   ChangeReport report;
   set_model(forget(model_, gone, &rows, options, report));
   return report;

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include <dma/base/error.h>
 #include <dma/data/atomic_file.h>
-#include <dma/regressor/model_file.h>
 
 #include "data/row_hash.h"
 #include "regressor/model_json.h"
@@ -22,7 +22,7 @@ constexpr const char* version = "1";
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
 // Which rows, in which order.
-std::string fingerprint(const OrderedRows& rows) {
+std::string fingerprint(const Rows& rows) {
   std::uint64_t hash = combine(hash_start, rows.rows);
   for (const auto* numbers : {&rows.inputs, &rows.targets}) {
     for (const double value : *numbers) hash = combine(hash, std::bit_cast<std::uint64_t>(value));
@@ -70,7 +70,7 @@ Tensor tensor(std::string name, const Numbers& numbers) {
 }  // namespace
 
 CheckpointFile::CheckpointFile(const Checkpoint& where, const RegressorOptions& options,
-                               const OrderedRows& rows, std::size_t members)
+                               const Rows& rows, std::size_t members)
     : where_(where),
       options_(options_json(options)),
       rows_(fingerprint(rows)),

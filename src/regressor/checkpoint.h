@@ -15,8 +15,6 @@
 
 #include <dma/regressor/regressor.h>
 
-#include "regressor/members.h"
-
 namespace dma::detail {
 
 using Numbers = std::variant<std::vector<double>, std::vector<float>, std::vector<std::uint64_t>>;
@@ -26,7 +24,7 @@ class CheckpointFile {
  public:
   // Reads the file if there is one, and writes it, so that a place that cannot be written shows at once. Throws
   // ModelError, also if it is that of another fit; the options are those that the fit uses.
-  CheckpointFile(const Checkpoint& where, const RegressorOptions& options, const OrderedRows& rows,
+  CheckpointFile(const Checkpoint& where, const RegressorOptions& options, const Rows& rows,
                  std::size_t members);
 
   // Of the file as it was read.

@@ -5,7 +5,7 @@
 
 #include <dma/special/random.h>
 
-#include "network/require.h"
+#include "base/require.h"
 #include "regressor/checkpoint.h"
 #include "regressor/joint_members.h"
 #include "regressor/noise_shape.h"
@@ -202,7 +202,7 @@ Prediction mixed_cavity(const std::vector<FitResult>& results) {
 }
 
 // Of noise that is learnt.
-void fit_shapes(Prediction& cavity, const OrderedRows& rows, Model& model) {
+void fit_shapes(Prediction& cavity, const Rows& rows, Model& model) {
   auto* joint = std::get_if<JointMembers>(&model.members);
   if (joint == nullptr) return;
   const std::size_t targets = model.encoder.targets.size();
@@ -237,7 +237,7 @@ std::vector<double> nll_in_own_units(std::vector<double> nll, const Encoder& enc
 
 }  // namespace
 
-void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, Model& model) {
+void report_fit(const std::vector<FitResult>& results, const Rows& rows, Model& model) {
   FitReport& report = model.report;
   const Encoder& encoder = model.encoder;
   report.epochs = most_epochs(results);
@@ -266,7 +266,7 @@ void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, 
   }
 }
 
-Model fit_rows(Encoder encoder, const RegressorOptions& asked, const OrderedRows& rows,
+Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress,
                const Checkpoint& checkpoint) {
   Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}};

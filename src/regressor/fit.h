@@ -34,12 +34,12 @@ std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& 
 void shuffle(EncodedRows& rows, std::uint64_t seed);
 
 // Everything of a fit but the table. The rows are learnt in the order given.
-Model fit_rows(Encoder encoder, const RegressorOptions& asked, const OrderedRows& rows,
+Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress,
                const Checkpoint& checkpoint = {});
 
 // Writes into the model's report what its members' fits over all its rows say together.
-void report_fit(const std::vector<FitResult>& results, const OrderedRows& rows, Model& model);
+void report_fit(const std::vector<FitResult>& results, const Rows& rows, Model& model);
 
 std::size_t most_epochs(const std::vector<FitResult>& results);
 Stopped why_stopped(const std::vector<FitResult>& results);

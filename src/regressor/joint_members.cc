@@ -4,8 +4,9 @@
 #include <cmath>
 #include <random>
 
-#include "network/joint.h"
-#include "network/parallel.h"
+#include <dma/base/parallel.h>
+
+#include "belief/joint.h"
 #include "regressor/checkpoint.h"
 #include "regressor/noise_shape.h"
 #include "regressor/shared_progress.h"
@@ -52,10 +53,10 @@ struct TargetRows {
   std::span<const double> inputs;
   std::vector<double> targets;
 
-  JointRows view() const { return {inputs, targets, targets.size()}; }
+  Data view() const { return {inputs, targets, targets.size()}; }
 };
 
-TargetRows rows_of(const OrderedRows& rows, std::size_t target) {
+TargetRows rows_of(const Rows& rows, std::size_t target) {
   TargetRows result{rows.inputs, {}};
   const std::size_t targets = rows.targets.size() / rows.rows;
   for (std::size_t n = 0; n < rows.rows; ++n) {
@@ -167,7 +168,7 @@ class MemberTrainer {
     if (member.log_noise) noise_.emplace(*member.log_noise, RowLikelihood::log_variance, selects);
   }
 
-  void fit(const JointRows& rows, const Place& place) {
+  void fit(const Data& rows, const Place& place) {
     place_ = place;
     const std::vector<Stage> stages = stages_for(rows.rows >= many_rows);
     if (place_.file != nullptr && place_.file->knows(place_.member)) resume(rows, stages);
@@ -178,7 +179,7 @@ class MemberTrainer {
   }
 
   // Starts from what is known; the rows are all there are.
-  void fit_again(const JointRows& rows) {
+  void fit_again(const Data& rows) {
     set_variances(rows);
     const JointSettings settings = settings_from_before(options_.epochs);
     const bool one_noise = learns_noise() && !noise_;
@@ -194,7 +195,7 @@ class MemberTrainer {
   // New rows only, on top of what is known; precisions and noise stand. Linearised where the old rows
   // were: the old messages hold there only, and a network that moved on would pay too little for what it
   // unlearns.
-  void fit_on_top(const JointRows& rows) {
+  void fit_on_top(const Data& rows) {
     variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
     if (member_.log_noise) {
       const auto values = dma::predict(member_.function, rows.inputs, rows.rows).mean;
@@ -206,7 +207,7 @@ class MemberTrainer {
     result_ = {1, Stopped::tolerance};
   }
 
-  JointMember finish(const JointRows& rows, bool keep_ledger) {
+  JointMember finish(const Data& rows, bool keep_ledger) {
     member_.ledger = {};
     member_.function =
         function_.posterior(rows, variances_, keep_ledger ? &member_.ledger : nullptr);
@@ -218,7 +219,7 @@ class MemberTrainer {
   }
 
   // The function only.
-  JointMember finish_on_top(const JointRows& rows, bool keep_ledger) {
+  JointMember finish_on_top(const Data& rows, bool keep_ledger) {
     JointLedger ledger;
     const JointPosterior posterior =
         function_.posterior(rows, variances_, keep_ledger ? &ledger : nullptr);
@@ -262,10 +263,10 @@ class MemberTrainer {
     }
   }
 
-  void run(const Stage& stage, const JointRows& rows) {
+  void run(const Stage& stage, const Data& rows) {
     switch (stage.part) {
       case Stage::Part::some_rows:
-        fit_function(first_of(rows, many_rows), stage.settings);
+        fit_function(rows.part(0, many_rows), stage.settings);  // they come in random order
         variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
         break;
       case Stage::Part::all_rows:
@@ -283,32 +284,26 @@ class MemberTrainer {
     fit_ = {};
   }
 
-  // Rows come in random order.
-  static JointRows first_of(const JointRows& rows, std::size_t count) {
-    const std::size_t width = rows.inputs.size() / rows.rows;
-    return {rows.inputs.first(count * width), rows.targets.first(count), count};
-  }
-
   // The stage, before a checkpoint was made.
   bool has_begun() const { return fit_.result.epochs > 0; }
 
-  void fit_function(const JointRows& rows, const JointSettings& settings) {
+  void fit_function(const Data& rows, const JointSettings& settings) {
     if (!has_begun()) variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
     fit_function_with(rows, learns_noise() ? &member_.noise_variance : nullptr, settings);
   }
 
-  void fit_function_with(const JointRows& rows, double* noise, const JointSettings& settings) {
+  void fit_function_with(const Data& rows, double* noise, const JointSettings& settings) {
     result_ = function_.fit(rows, variances_, noise, settings, fit_, keeper());
     note_epochs(result_);
   }
 
-  void refine_function(const JointRows& rows, const JointSettings& settings) {
+  void refine_function(const Data& rows, const JointSettings& settings) {
     const auto again = function_.fit(rows, variances_, nullptr, settings, fit_, keeper());
     note_epochs(again);
     if (again.stopped == Stopped::interrupted) result_.stopped = again.stopped;
   }
 
-  void begin_noise(const JointRows& rows) {
+  void begin_noise(const Data& rows) {
     update_squares(rows);
     if (!noise_) start_noise();
   }
@@ -398,7 +393,7 @@ class MemberTrainer {
     }
   }
 
-  void resume(const JointRows& rows, const std::vector<Stage>& stages) {
+  void resume(const Data& rows, const std::vector<Stage>& stages) {
     stage_ = numbers<std::uint64_t>("stage", 1)[0];
     if (stage_ > stages.size()) place_.file->fail("is further than the fit goes");
     fit_.result = result_from("fit.counts", fit_.settled);
@@ -420,7 +415,7 @@ class MemberTrainer {
     if (stage_ > before || (stage_ == before && has_begun())) resume_noise(rows);
   }
 
-  void resume_noise(const JointRows& rows) {
+  void resume_noise(const Data& rows) {
     const Architecture architecture = noise_architecture(member_.function.architecture);
     const std::size_t width = architecture.inputs();
     const auto scale = numbers<double>("noise.scale", 2);
@@ -458,7 +453,7 @@ class MemberTrainer {
   }
 
   // The noise that the member expects of each row.
-  void set_variances(const JointRows& rows) {
+  void set_variances(const Data& rows) {
     variances_ = Vector::Constant(index(rows.rows), member_.noise_variance);
     if (!noise_) return;
     const auto values = function_.values(rows);
@@ -475,13 +470,13 @@ class MemberTrainer {
   }
 
   // What the noise network learns from: squared residuals, and what the function is unsure about.
-  void update_squares(const JointRows& rows) {
-    const JointPrediction predicted =
+  void update_squares(const Data& rows) {
+    const Prediction predicted =
         function_.predictor(rows, variances_).predict(rows.inputs, rows.rows);
     squares_.resize(rows.rows);
     for (std::size_t n = 0; n < rows.rows; ++n) {
       const double miss = rows.targets[n] - predicted.mean[n];
-      squares_[n] = miss * miss + predicted.variance[n];
+      squares_[n] = miss * miss + predicted.epistemic_variance[n];
     }
     has_squares_ = true;
     if (!noise_) measure_scale(predicted.mean, member_.noise_inputs);
@@ -489,7 +484,7 @@ class MemberTrainer {
     inputs_ = noise_inputs(rows.inputs, predicted.mean, member_.noise_inputs);
   }
 
-  JointRows noise_rows() const { return {inputs_, squares_, squares_.size()}; }
+  Data noise_rows() const { return {inputs_, squares_, squares_.size()}; }
 
   void make_noise() {
     noise_.emplace(noise_architecture(member_.function.architecture), JointUnit::step,
@@ -522,7 +517,7 @@ class MemberTrainer {
   JointTrainer::State fit_;  // of the stage, if a checkpoint has begun it
 };
 
-// Each row predicted without its own message: see network/joint.h.
+// Each row predicted without its own message: see belief/joint.h.
 void write_cavity(const JointMember& member, const TargetRows& rows, const Vector& variances,
                   std::size_t targets, std::size_t target, FitResult& result) {
   const std::size_t count = rows.targets.size();
@@ -555,7 +550,7 @@ Certificate certify(const JointMember& member, std::size_t rows, const Bounded& 
 
 // One function per draw and target, side by side; each returns its member and says how it went.
 template <class Learn>
-JointFits learn_all(std::size_t draws, const OrderedRows& rows, std::size_t targets,
+JointFits learn_all(std::size_t draws, const Rows& rows, std::size_t targets,
                     const RegressorOptions& options, const OnProgress& progress,
                     const Learn& learn) {
   JointFits fits;
@@ -639,15 +634,10 @@ std::vector<std::size_t> removed_rows(const Change& change) {
   return rows;
 }
 
-OrderedRows all_rows(const Change& change) {
-  OrderedRows all;
-  const auto add = [&](const OrderedRows& rows) {
-    all.inputs.insert(all.inputs.end(), rows.inputs.begin(), rows.inputs.end());
-    all.targets.insert(all.targets.end(), rows.targets.begin(), rows.targets.end());
-    all.rows += rows.rows;
-  };
-  for (const OrderedRows& batch : change.attach) add(batch);
-  add(change.append);
+Rows all_rows(const Change& change) {
+  Rows all;
+  for (const Rows& batch : change.attach) all.append(batch.data());
+  all.append(change.append.data());
   return all;
 }
 
@@ -667,8 +657,8 @@ std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t row
 }
 
 JointFits fit_joint(const Architecture& architecture, const RegressorOptions& options,
-                    std::span<const double> noise_variance, const OrderedRows& rows,
-                    bool keep_ledger, const OnProgress& progress, CheckpointFile* checkpoint) {
+                    std::span<const double> noise_variance, const Rows& rows, bool keep_ledger,
+                    const OnProgress& progress, CheckpointFile* checkpoint) {
   const std::size_t targets = noise_variance.size();
   std::mt19937_64 engine(options.seed);
   std::vector<std::uint64_t> seeds(options.ensemble * targets);
@@ -692,7 +682,7 @@ JointFits change_members(const JointMembers& members, const RegressorOptions& op
                          const OnProgress& progress) {
   const std::size_t targets = members.members.size() / options.ensemble;
   const bool with_data = !change.attach.empty();
-  const OrderedRows rows = all_rows(change);  // all there are, or only the new ones
+  const Rows rows = all_rows(change);  // all there are, or only the new ones
   const auto gone = removed_rows(change);
   const bool keeps_ledger = options.ledger == LedgerMode::full;
   JointFits fits = learn_all(
@@ -732,12 +722,13 @@ Prediction MemberPredictor::predict(std::span<const double> inputs, std::size_t 
   Prediction result{zeros, zeros, std::vector<double>(rows, noise_variance_), zeros};
   function_.predict(inputs, rows, result.mean.data(), result.epistemic_variance.data());
   if (!log_noise_) return result;
-  const JointPrediction log_noise =
+  const Prediction log_noise =
       log_noise_->predict(noise_inputs(inputs, result.mean, noise_inputs_), rows);
   for (std::size_t n = 0; n < rows; ++n) {
     // E[exp(g)], g ~ N(mean, variance).
-    result.noise_variance[n] = noise_at(log_noise.mean[n]) * std::exp(log_noise.variance[n] / 2);
-    result.noise_spread[n] = std::sqrt(log_noise.variance[n]);
+    result.noise_variance[n] =
+        noise_at(log_noise.mean[n]) * std::exp(log_noise.epistemic_variance[n] / 2);
+    result.noise_spread[n] = std::sqrt(log_noise.epistemic_variance[n]);
   }
   return result;
 }

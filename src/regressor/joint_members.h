@@ -24,8 +24,8 @@ std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t row
 
 // The checkpoint may be null.
 JointFits fit_joint(const Architecture& architecture, const RegressorOptions& options,
-                    std::span<const double> noise_variance, const OrderedRows& rows,
-                    bool keep_ledger, const OnProgress& progress, CheckpointFile* checkpoint);
+                    std::span<const double> noise_variance, const Rows& rows, bool keep_ledger,
+                    const OnProgress& progress, CheckpointFile* checkpoint);
 
 // Without the rows of the batches that stay, their messages stand; with them everything is learnt again,
 // starting from what is known. Every row has a message of its own, whatever the batches.

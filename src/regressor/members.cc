@@ -4,7 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "network/parallel.h"
+#include <dma/base/parallel.h>
+
 #include "regressor/checkpoint.h"
 #include "regressor/shared_progress.h"
 
@@ -160,7 +161,7 @@ FitResult fit_kept(Trainer<T>& trainer, std::size_t member, const Architecture& 
 template <std::floating_point T>
 FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOptions& options,
                              std::size_t batch_size, std::span<const double> noise_variance,
-                             const OrderedRows& rows, const OnProgress& progress,
+                             const Rows& rows, const OnProgress& progress,
                              CheckpointFile* checkpoint) {
   FittedMembers<T> fitted;
   fitted.members.priors = draw_priors(architecture, options);
@@ -213,10 +214,10 @@ FittedMembers<T> change_members(const Members<T>& members, const RegressorOption
 }
 
 template FittedMembers<float> fit_members(const Architecture&, const RegressorOptions&, std::size_t,
-                                          std::span<const double>, const OrderedRows&,
-                                          const OnProgress&, CheckpointFile*);
+                                          std::span<const double>, const Rows&, const OnProgress&,
+                                          CheckpointFile*);
 template FittedMembers<double> fit_members(const Architecture&, const RegressorOptions&,
-                                           std::size_t, std::span<const double>, const OrderedRows&,
+                                           std::size_t, std::span<const double>, const Rows&,
                                            const OnProgress&, CheckpointFile*);
 template FittedMembers<float> change_members(const Members<float>&, const RegressorOptions&,
                                              std::size_t, const Change&, const OnProgress&);

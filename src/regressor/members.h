@@ -11,14 +11,6 @@
 
 namespace dma::detail {
 
-// Rows in the order in which they are learnt.
-struct OrderedRows {
-  std::size_t rows = 0;
-  std::vector<double> inputs = {}, targets = {};
-
-  Data data() const { return {inputs, targets, rows}; }
-};
-
 template <std::floating_point T>
 struct FittedMembers {
   Members<T> members;
@@ -47,15 +39,15 @@ class CheckpointFile;
 template <std::floating_point T>
 FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOptions& options,
                              std::size_t batch_size, std::span<const double> noise_variance,
-                             const OrderedRows& rows, const OnProgress& progress,
+                             const Rows& rows, const OnProgress& progress,
                              CheckpointFile* checkpoint);
 
 // What to do with members whose batches are known: see Regressor::update and forget.
 struct Change {
   std::vector<std::size_t> batch_rows = {};  // before the change
   std::vector<std::size_t> remove = {};      // batches, ascending
-  std::vector<OrderedRows> attach = {};      // rows of the batches that stay, or nothing
-  OrderedRows append = {};
+  std::vector<Rows> attach = {};             // rows of the batches that stay, or nothing
+  Rows append = {};
   bool learn_noise = true;  // not if there are rows of which nothing is known here
   // Every row that was learnt: precisions are then put together anew from what stays.
   bool all_in_ledger = true;

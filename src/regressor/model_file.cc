@@ -16,51 +16,9 @@
 namespace dma {
 
 using Json = detail::StrictJson;
-
-// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE, which is for nlohmann::json alone.
-#define DMA_MEMBERS_AS_JSON(Type, ...)                                         \
-  inline void to_json(Json& nlohmann_json_j, const Type& nlohmann_json_t) {    \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))   \
-  }                                                                            \
-  inline void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) {  \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__)) \
-  }
-
-// Found by nlohmann::json through the types' namespace. What has a name in the source has the same name in
-// the file.
-NLOHMANN_JSON_SERIALIZE_ENUM(ColumnKind, {{ColumnKind::numeric, "numeric"},
-                                          {ColumnKind::boolean, "boolean"},
-                                          {ColumnKind::categorical, "categorical"},
-                                          {ColumnKind::datetime, "datetime"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(SlashDates, {{SlashDates::none, "none"},
-                                          {SlashDates::month_first, "month_first"},
-                                          {SlashDates::day_first, "day_first"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Rule, {{Rule::direct, "direct"}, {Rule::linear, "linear"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Belief, {{Belief::automatic, "automatic"},
-                                      {Belief::joint, "joint"},
-                                      {Belief::independent, "independent"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(LedgerMode, {{LedgerMode::full, "full"},
-                                          {LedgerMode::average, "average"},
-                                          {LedgerMode::none, "none"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
-                                       {Stopped::patience, "patience"},
-                                       {Stopped::max_epochs, "max_epochs"},
-                                       {Stopped::interrupted, "interrupted"}})
-DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, indicator, text, dates, categories)
-DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation)
-DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
-DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped)
-DMA_MEMBERS_AS_JSON(Metrics, values, rmse, mae, nll, crps, coverage, coverage_curve,
-                    calibration_error, pit)
-DMA_MEMBERS_AS_JSON(LayerCertificate, product_messages, share_below_two, signal_to_noise,
-                    uniform_messages, smallest_precision, largest_precision)
-DMA_MEMBERS_AS_JSON(Bounded, prior_precisions, noise_variances, noise_levels)
-DMA_MEMBERS_AS_JSON(Certificate, examples, repaired, bounded, layers)
-DMA_MEMBERS_AS_JSON(NoiseShape, shift, spread)
-DMA_MEMBERS_AS_JSON(NoiseInputs, value_mean, value_deviation, low, high)
-DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, weights, layers, batches, batch_size,
-                    epochs, stopped, noise_std, noise_at_floor, train_nll, cavity, training,
-                    rows_changed, seconds, stream, sweep_seconds, ledger_bytes, certificate)
+using detail::architecture_from;
+using detail::options_from;
+using detail::to_json;
 
 namespace {
 
@@ -83,69 +41,6 @@ std::size_t product(const SafetensorsFile& file, std::size_t a, std::size_t b) {
   std::size_t result = 0;
   require(file, !__builtin_mul_overflow(a, b, &result), "says that an array is larger than can be");
   return result;
-}
-
-Json to_json(const RegressorOptions& options) {
-  return {{"target", std::vector<std::string>(options.target)},
-          {"features", std::vector<std::string>(options.features)},
-          {"drop", std::vector<std::string>(options.drop)},
-          {"categorical", std::vector<std::string>(options.categorical)},
-          {"hidden", options.hidden},
-          {"slope", options.slope},
-          {"belief", options.belief},
-          {"rule", options.rule},
-          {"noise", options.noise ? Json(*options.noise) : Json()},
-          {"constant_noise", options.constant_noise},
-          {"selection", options.selection},
-          {"calibration", options.calibration},
-          {"epochs", options.epochs},
-          {"tolerance", options.tolerance},
-          {"patience", options.patience},
-          {"batch_size", options.batch_size},
-          {"ledger", options.ledger},
-          {"ensemble", options.ensemble},
-          {"seed", options.seed},
-          {"single_precision", options.single_precision}};
-}
-
-RegressorOptions options_from(const Json& json) {
-  RegressorOptions options;
-  options.target = json.at("target").get<std::vector<std::string>>();
-  options.features = json.at("features").get<std::vector<std::string>>();
-  options.drop = json.at("drop").get<std::vector<std::string>>();
-  options.categorical = json.at("categorical").get<std::vector<std::string>>();
-  json.at("hidden").get_to(options.hidden);
-  json.at("slope").get_to(options.slope);
-  json.at("belief").get_to(options.belief);
-  json.at("rule").get_to(options.rule);
-  if (!json.at("noise").is_null()) options.noise = json.at("noise").get<double>();
-  json.at("constant_noise").get_to(options.constant_noise);
-  json.at("selection").get_to(options.selection);
-  json.at("calibration").get_to(options.calibration);
-  json.at("epochs").get_to(options.epochs);
-  json.at("tolerance").get_to(options.tolerance);
-  json.at("patience").get_to(options.patience);
-  json.at("batch_size").get_to(options.batch_size);
-  json.at("ledger").get_to(options.ledger);
-  json.at("ensemble").get_to(options.ensemble);
-  json.at("seed").get_to(options.seed);
-  json.at("single_precision").get_to(options.single_precision);
-  return options;
-}
-
-// Activation variances are left out: a regressor's are infinite, which JSON cannot say.
-Json to_json(const Architecture& architecture) {
-  return {{"widths", architecture.widths},
-          {"slopes", architecture.slopes},
-          {"bias", architecture.bias}};
-}
-
-Architecture architecture_from(const Json& json) {
-  Architecture architecture;
-  json.at("widths").get_to(architecture.widths);
-  json.at("slopes").get_to(architecture.slopes);
-  json.at("bias").get_to(architecture.bias);
-  return architecture;
 }
 
 template <class T>
@@ -468,14 +363,6 @@ Model model_from(const SafetensorsFile& file, int version) {
   check_report(file, model);
   return model;
 }
-
-}  // namespace
-
-std::string detail::options_json(const RegressorOptions& options) {
-  return to_json(options).dump();
-}
-
-namespace {
 
 const Architecture& architecture_of(const JointMembers& joint) {
   return joint.members.front().function.architecture;

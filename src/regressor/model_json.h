@@ -1,13 +1,69 @@
-// regressor/model_json.h: parts of a model as JSON text.
+// regressor/model_json.h: the parts of a model that are not arrays, as JSON.
 #pragma once
 
 #include <string>
 
 #include <dma/regressor/model.h>
 
-namespace dma::detail {
+#include "regressor/strict_json.h"
 
+namespace dma {
+
+// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE, which is for nlohmann::json alone.
+#define DMA_MEMBERS_AS_JSON(Type, ...)                                                      \
+  inline void to_json(detail::StrictJson& nlohmann_json_j, const Type& nlohmann_json_t) {   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                \
+  }                                                                                         \
+  inline void from_json(const detail::StrictJson& nlohmann_json_j, Type& nlohmann_json_t) { \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))              \
+  }
+
+// Found by nlohmann::json through the types' namespace. What has a name in the source has the same name in
+// the file.
+NLOHMANN_JSON_SERIALIZE_ENUM(ColumnKind, {{ColumnKind::numeric, "numeric"},
+                                          {ColumnKind::boolean, "boolean"},
+                                          {ColumnKind::categorical, "categorical"},
+                                          {ColumnKind::datetime, "datetime"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(SlashDates, {{SlashDates::none, "none"},
+                                          {SlashDates::month_first, "month_first"},
+                                          {SlashDates::day_first, "day_first"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Rule, {{Rule::direct, "direct"}, {Rule::linear, "linear"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Belief, {{Belief::automatic, "automatic"},
+                                      {Belief::joint, "joint"},
+                                      {Belief::independent, "independent"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(LedgerMode, {{LedgerMode::full, "full"},
+                                          {LedgerMode::average, "average"},
+                                          {LedgerMode::none, "none"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
+                                       {Stopped::patience, "patience"},
+                                       {Stopped::max_epochs, "max_epochs"},
+                                       {Stopped::interrupted, "interrupted"}})
+DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, indicator, text, dates, categories)
+DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation)
+DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
+DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped)
+DMA_MEMBERS_AS_JSON(Metrics, values, rmse, mae, nll, crps, coverage, coverage_curve,
+                    calibration_error, pit)
+DMA_MEMBERS_AS_JSON(LayerCertificate, product_messages, share_below_two, signal_to_noise,
+                    uniform_messages, smallest_precision, largest_precision)
+DMA_MEMBERS_AS_JSON(Bounded, prior_precisions, noise_variances, noise_levels)
+DMA_MEMBERS_AS_JSON(Certificate, examples, repaired, bounded, layers)
+DMA_MEMBERS_AS_JSON(NoiseShape, shift, spread)
+DMA_MEMBERS_AS_JSON(NoiseInputs, value_mean, value_deviation, low, high)
+DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, weights, layers, batches, batch_size,
+                    epochs, stopped, noise_std, noise_at_floor, train_nll, cavity, training,
+                    rows_changed, seconds, stream, sweep_seconds, ledger_bytes, certificate)
+
+namespace detail {
+
+StrictJson to_json(const RegressorOptions& options);
+RegressorOptions options_from(const StrictJson& json);
 // All that has an influence on a fit but the table: not the number of threads.
 std::string options_json(const RegressorOptions& options);
 
-}  // namespace dma::detail
+// Activation variances are left out: a regressor's are infinite, which JSON cannot say.
+StrictJson to_json(const Architecture& architecture);
+Architecture architecture_from(const StrictJson& json);
+
+}  // namespace detail
+}  // namespace dma

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include <dma/network/posterior.h>
+#include <dma/belief/posterior.h>
 #include <dma/regressor/model.h>
 
 namespace dma::detail {

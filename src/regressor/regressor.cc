@@ -6,14 +6,13 @@
 
 #include <dma/regressor/model_file.h>
 
+#include "base/require.h"
 #include "data/message.h"
 #include "data/utf8.h"
-#include "network/require.h"
 #include "regressor/fit.h"
 
 namespace dma {
 
-using detail::OrderedRows;
 using detail::require;
 
 void detail::validate(const RegressorOptions& options) {
@@ -120,7 +119,7 @@ Regressor Regressor::fit(Table table, Encoder encoder, const RegressorOptions& o
   EncodedRows encoded = encoder.encode(table);
   table = {};  // room for the trainers' copies
   detail::shuffle(encoded, options.seed);
-  OrderedRows rows{encoded.rows, std::move(encoded.inputs), std::move(encoded.targets)};
+  Rows rows{encoded.rows, std::move(encoded.inputs), std::move(encoded.targets)};
   Regressor result(detail::fit_rows(std::move(encoder), options, rows, std::move(encoded.hashes),
                                     progress, checkpoint));
   FitReport& report = result.model_.report;

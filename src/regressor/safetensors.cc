@@ -14,8 +14,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dma/base/error.h>
 #include <dma/data/atomic_file.h>
-#include <dma/regressor/model_file.h>
 
 #include "data/message.h"
 #include "regressor/strict_json.h"

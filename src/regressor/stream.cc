@@ -1,3 +1,4 @@
+#include <dma/base/parallel.h>
 #include <dma/regressor/stream.h>
 
 #include <array>
@@ -10,8 +11,7 @@
 
 #include <dma/special/random.h>
 
-#include "network/parallel.h"
-#include "network/require.h"
+#include "base/require.h"
 #include "regressor/fit.h"
 #include "regressor/joint_members.h"
 
@@ -153,7 +153,7 @@ class SpacedRows {
 
   std::size_t wanted_;
   std::size_t offered_ = 0, distance_ = 1;
-  detail::OrderedRows rows_;
+  Rows rows_;
 };
 
 // As many as the certificate of a fit takes.

@@ -1,6 +1,7 @@
 // Dense algebra against Eigen's, on every instruction set that the machine has, at sizes around those at which blocks end.
 #include "kernels/on_instruction_set.h"
 // It must come before any header of Highway.
+#include <dma/base/parallel.h>
 #include <dma/special/random.h>
 
 #include <gtest/gtest.h>
@@ -13,7 +14,6 @@
 
 #include "backend/dense.h"
 #include "backend/tile.h"
-#include "network/parallel.h"
 
 namespace dma::backend {
 namespace {

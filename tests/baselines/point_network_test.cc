@@ -3,7 +3,7 @@
 
 #include "baselines/example.h"
 
-#include <dma/network/posterior.h>
+#include <dma/belief/posterior.h>
 
 #include <gtest/gtest.h>
 

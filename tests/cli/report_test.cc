@@ -1,6 +1,6 @@
 // dma report: what the page about a fit shows is what the model is.
+#include <dma/belief/joint.h>
 #include <dma/data/csv.h>
-#include <dma/network/joint.h>
 #include <dma/regressor/regressor.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // Rows of a table, chosen and joined.
-#include <dma/data/error.h>
+#include <dma/base/error.h>
 #include <dma/data/table.h>
 
 #include <gtest/gtest.h>

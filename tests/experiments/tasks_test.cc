@@ -2,7 +2,7 @@
 // them as the full runs of `dma reproduce` (docs/network.md) report.
 #include "experiments/task/task.h"
 
-#include <dma/network/trainer.h>
+#include <dma/belief/trainer.h>
 #include <dma/special/normal.h>
 
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "special/larger.h"
+#include <dma/special/larger.h>
 
 namespace dma {
 namespace {

@@ -15,7 +15,7 @@
 #include <iostream>
 #include <vector>
 
-#include "special/larger.h"
+#include <dma/special/larger.h>
 
 namespace dma::kernels {
 namespace {

@@ -3,6 +3,7 @@
 #include <dma/data/csv.h>
 #include <dma/regressor/regressor.h>
 #include <dma/regressor/stream.h>
+#include <dma/special/larger.h>
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,6 @@
 
 #include "regressor/wave_table.h"
 #include "scratch.h"
-#include "special/larger.h"
 
 namespace dma {
 namespace {

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "special/larger.h"
+#include <dma/special/larger.h>
 
 namespace dma::test {
 

@@ -1,5 +1,6 @@
 // The accuracy contracts of special/accuracy.h, read here and held against 30-digit tables.
 #include <dma/special/accuracy.h>
+#include <dma/special/larger.h>
 #include <dma/special/normal.h>
 
 #include <gtest/gtest.h>
@@ -7,7 +8,6 @@
 #include <iostream>
 #include <map>
 
-#include "special/larger.h"
 #include "table.h"
 
 namespace dma::special {

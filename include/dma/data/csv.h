@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include <dma/data/error.h>
+#include <dma/base/error.h>
 #include <dma/data/table.h>
 
 namespace dma {

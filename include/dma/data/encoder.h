@@ -23,19 +23,15 @@
 #include <string_view>
 #include <vector>
 
+#include <dma/base/error.h>
 #include <dma/data/csv.h>
-#include <dma/data/error.h>
+#include <dma/data/dates.h>
 #include <dma/data/table.h>
 
 namespace dma {
 
 enum class ColumnKind { numeric, boolean, categorical, datetime };
 std::string_view name_of(ColumnKind kind);
-
-// How 1/2/2024 is read: decided by the training data, where some part is above 12. Such dates are
-// refused in a column that had none in training.
-enum class SlashDates { none, month_first, day_first };
-std::string_view name_of(SlashDates order);
 
 struct FeatureColumn {
   std::string name;

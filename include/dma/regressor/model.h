@@ -9,12 +9,12 @@
 #include <variant>
 #include <vector>
 
+#include <dma/belief/joint.h>
+#include <dma/belief/ledger.h>
+#include <dma/belief/posterior.h>
+#include <dma/belief/trainer.h>
 #include <dma/data/encoder.h>
 #include <dma/metrics/metrics.h>
-#include <dma/network/joint.h>
-#include <dma/network/ledger.h>
-#include <dma/network/posterior.h>
-#include <dma/network/trainer.h>
 
 namespace dma {
 
@@ -28,9 +28,9 @@ struct Names : std::vector<std::string> {
       : std::vector<std::string>(std::move(names)) {}  // NOLINT: meant to convert
 };
 
-// joint         all weights of a network are one Gaussian variable (network/joint.h): fits far better, costs
+// joint         all weights of a network are one Gaussian variable (belief/joint.h): fits far better, costs
 //               weights^2 memory per member and weights^2 time per row
-// independent   every weight on its own (network/trainer.h): Algorithm 1 of the paper, any size
+// independent   every weight on its own (belief/trainer.h): Algorithm 1 of the paper, any size
 // automatic     joint, unless the network is large or an option asks for what only the other has
 enum class Belief { automatic, joint, independent };
 

@@ -21,17 +21,12 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
+#include <dma/base/error.h>
 #include <dma/regressor/model.h>
 
 namespace dma {
-
-// A model file cannot be read or written; one line that names the file and the reason.
-struct ModelError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // Read too: format 6, which also holds the messages to the noise networks, which nothing uses; format 5, which also
 // holds how long the fit took; format 4, which lacks FitReport::stream and a training NLL that is not known (null);

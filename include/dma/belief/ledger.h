@@ -1,0 +1,45 @@
+// belief/ledger.h: what each mini-batch has told the weights.
+//
+//   posterior = prior x product of the ledger's messages
+//
+// That a batch's old message is divided out before a new one is multiplied in is what lets training
+// run for any number of epochs without counting the data twice.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <vector>
+
+namespace dma {
+
+// full     one message per batch: B x weights x 2 numbers. Batches can be replaced and forgotten.
+// average  one shared message, the geometric mean of all (stochastic EP): nothing beside the
+//          posterior. A batch is replaced by removing the average, so what exactly it said is lost: it
+//          cannot be forgotten, and batches that disagree are blurred.
+// none     a filter (ADF): every visit adds. One pass is sound; further passes count the data again.
+enum class LedgerMode { full, average, none };
+
+std::size_t ledger_bytes(LedgerMode mode, std::size_t batches, std::size_t weights,
+                         std::size_t number_bytes);
+
+// Messages in natural parameters, in the flat order of the weights.
+template <std::floating_point T>
+struct BatchMessage {
+  std::vector<T> tau, rho;
+};
+
+template <std::floating_point T>
+struct Ledger {
+  LedgerMode mode = LedgerMode::full;
+  // Mode full: one per batch, empty until the batch was first visited. Other modes: none.
+  std::vector<BatchMessage<T>> messages;
+
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const auto& message : messages)
+      sum += (message.tau.size() + message.rho.size()) * sizeof(T);
+    return sum;
+  }
+};
+
+}  // namespace dma

@@ -1,0 +1,14 @@
+// base/require.h: refuses what cannot be used.
+#pragma once
+
+#include <string>
+
+#include <dma/base/error.h>
+
+namespace dma::detail {
+
+inline void require(bool condition, const std::string& what) {
+  if (!condition) throw NetworkError(what);
+}
+
+}  // namespace dma::detail

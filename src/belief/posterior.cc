@@ -1,0 +1,175 @@
+#include <dma/base/parallel.h>
+#include <dma/belief/posterior.h>
+
+#include <stdexcept>
+#include <string>
+
+#include <dma/factors/leaky_relu.h>
+#include <dma/special/random.h>
+
+#include "layers/sweep.h"
+
+namespace dma {
+namespace {
+
+// Rows that one thread takes at a time.
+constexpr std::size_t grain = 256;
+
+void check_inputs(const Architecture& architecture, std::span<const double> inputs,
+                  std::size_t rows) {
+  if (inputs.size() != rows * architecture.inputs()) {
+    throw NetworkError("inputs must hold " + std::to_string(rows) + " rows of " +
+                       std::to_string(architecture.inputs()) + " values, got " +
+                       std::to_string(inputs.size()) + " values");
+  }
+}
+
+template <std::floating_point T>
+void predict_rows(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t begin,
+                  std::size_t end, Prediction& prediction) {
+  const Architecture& architecture = posterior.architecture;
+  // The forward messages are the same under both rules.
+  detail::Sweep<T> sweep(architecture, Rule::linear, kernels::simd<T>());
+  sweep.load(posterior.tau, posterior.rho);
+  std::vector<T> row(architecture.inputs());
+  const std::size_t outputs = architecture.outputs();
+  for (std::size_t n = begin; n < end; ++n) {
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = T(inputs[n * row.size() + j]);
+    if (const auto broken = sweep.forward(row)) {
+      throw NoPrediction(n, "the inputs are too large for layer " + std::to_string(*broken));
+    }
+    for (std::size_t k = 0; k < outputs; ++k) {
+      prediction.mean[n * outputs + k] = static_cast<double>(sweep.output_mean()[k]);
+      prediction.epistemic_variance[n * outputs + k] =
+          static_cast<double>(sweep.output_variance()[k]);
+      prediction.noise_variance[n * outputs + k] = posterior.noise_variance[k];
+    }
+  }
+}
+
+Prediction empty_prediction(std::size_t size) {
+  return {std::vector<double>(size), std::vector<double>(size), std::vector<double>(size)};
+}
+
+// The noise variance of a part is exp(g), g ~ N(log(its mean) - spread^2 / 2, spread^2).
+void mix_noise(std::span<const Prediction> parts, Prediction& mixture) {
+  const auto count = static_cast<double>(parts.size());
+  for (std::size_t n = 0; n < mixture.mean.size(); ++n) {
+    double mean = 0;
+    double variance = 0;
+    const auto log_noise = [n](const Prediction& part) {
+      return std::log(part.noise_variance[n]) - part.noise_spread[n] * part.noise_spread[n] / 2;
+    };
+    for (const Prediction& part : parts) mean += log_noise(part) / count;
+    for (const Prediction& part : parts) {
+      const double apart = log_noise(part) - mean;
+      variance += (part.noise_spread[n] * part.noise_spread[n] + apart * apart) / count;
+    }
+    mixture.noise_variance[n] = std::exp(mean + variance / 2);
+    mixture.noise_spread.push_back(std::sqrt(variance));
+  }
+}
+
+}  // namespace
+
+NoPrediction::NoPrediction(std::size_t row, const std::string& why)
+    : std::runtime_error("row " + std::to_string(row) + ": the prediction is not finite; " + why) {}
+
+Prediction mix(std::span<const Prediction> parts) {
+  Prediction mixture = empty_prediction(parts.front().mean.size());
+  const auto count = static_cast<double>(parts.size());
+  for (const Prediction& part : parts) {
+    if (part.mean.size() != mixture.mean.size()) {
+      throw NetworkError("the members of a mixture must have the same outputs");
+    }
+  }
+  for (std::size_t n = 0; n < mixture.mean.size(); ++n) {
+    for (const Prediction& part : parts) {
+      mixture.mean[n] += part.mean[n] / count;
+      mixture.epistemic_variance[n] += part.epistemic_variance[n] / count;
+      mixture.noise_variance[n] += part.noise_variance[n] / count;
+    }
+    for (const Prediction& part : parts) {
+      const double apart = part.mean[n] - mixture.mean[n];
+      mixture.epistemic_variance[n] += apart * apart / count;
+    }
+  }
+  if (!parts.front().noise_spread.empty()) mix_noise(parts, mixture);
+  return mixture;
+}
+
+template <std::floating_point T>
+Prediction predict(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t rows,
+                   std::size_t threads) {
+  check_inputs(posterior.architecture, inputs, rows);
+  Prediction prediction = empty_prediction(rows * posterior.architecture.outputs());
+  detail::parallel_ranges(rows, grain, threads, [&](std::size_t begin, std::size_t end) {
+    predict_rows(posterior, inputs, begin, end, prediction);
+  });
+  return prediction;
+}
+
+template <std::floating_point T>
+Prediction predict(std::span<const Posterior<T>> members, std::span<const double> inputs,
+                   std::size_t rows, std::size_t threads) {
+  if (members.empty()) throw NetworkError("a mixture needs at least one member");
+  std::vector<Prediction> parts;
+  for (const auto& member : members) parts.push_back(predict(member, inputs, rows, threads));
+  return mix(parts);
+}
+
+template <std::floating_point T>
+std::vector<double> sample_functions(const Posterior<T>& posterior, std::span<const double> inputs,
+                                     std::size_t rows, std::size_t count, std::uint64_t seed) {
+  const Architecture& architecture = posterior.architecture;
+  check_inputs(architecture, inputs, rows);
+  special::Random random(seed);
+  std::vector<double> weights(architecture.weight_count());
+  std::vector<double> values;
+  std::vector<double> result;
+  for (std::size_t s = 0; s < count; ++s) {
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      const auto belief = Gaussian<double>{static_cast<double>(posterior.tau[k]),
+                                           static_cast<double>(posterior.rho[k])};
+      weights[k] = belief.mean() + belief.stddev() * random.normal();
+    }
+    for (std::size_t n = 0; n < rows; ++n) {
+      values.assign(inputs.begin() + static_cast<std::ptrdiff_t>(n * architecture.inputs()),
+                    inputs.begin() + static_cast<std::ptrdiff_t>((n + 1) * architecture.inputs()));
+      evaluate(architecture, weights, values);
+      result.insert(result.end(), values.begin(), values.end());
+    }
+  }
+  return result;
+}
+
+void evaluate(const Architecture& architecture, std::span<const double> weights,
+              std::vector<double>& values) {
+  std::vector<double> next;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    if (architecture.has_bias(l)) values.push_back(1);
+    next.assign(architecture.width(l), 0);
+    const std::size_t fan_in = architecture.fan_in(l);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const auto row = weights.subspan(architecture.offset(l) + i * fan_in, fan_in);
+      for (std::size_t j = 0; j < fan_in; ++j) next[i] += row[j] * values[j];
+      if (l + 1 < architecture.layers()) next[i] = LeakyRelu{architecture.slope(l)}.apply(next[i]);
+    }
+    values.swap(next);
+  }
+}
+
+template Prediction predict(const Posterior<float>&, std::span<const double>, std::size_t,
+                            std::size_t);
+template Prediction predict(std::span<const Posterior<float>>, std::span<const double>, std::size_t,
+                            std::size_t);
+template std::vector<double> sample_functions(const Posterior<float>&, std::span<const double>,
+                                              std::size_t, std::size_t, std::uint64_t);
+template Prediction predict(const Posterior<double>&, std::span<const double>, std::size_t,
+                            std::size_t);
+template Prediction predict(std::span<const Posterior<double>>, std::span<const double>,
+                            std::size_t, std::size_t);
+template std::vector<double> sample_functions(const Posterior<double>&, std::span<const double>,
+                                              std::size_t, std::size_t, std::uint64_t);
+
+}  // namespace dma

@@ -1,0 +1,103 @@
+#include <dma/layers/architecture.h>
+
+#include <cmath>
+#include <string>
+
+#include <dma/special/random.h>
+
+#include "base/require.h"
+
+namespace dma {
+namespace {
+
+using detail::require;
+
+template <class List>
+void require_length(const List& list, std::size_t length, const std::string& name) {
+  require(list.size() == 1 || list.size() == length, name + " must have 1 entry or " +
+                                                         std::to_string(length) + ", got " +
+                                                         std::to_string(list.size()));
+}
+
+// More than any machine can address.
+constexpr std::size_t most_weights = std::size_t{1} << 48U;
+
+void require_countable(const Architecture& architecture) {
+  std::size_t sum = 0;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    std::size_t weights = 0;
+    const bool countable =
+        architecture.widths[l] < most_weights &&
+        !__builtin_mul_overflow(architecture.width(l), architecture.fan_in(l), &weights) &&
+        weights <= most_weights - sum;
+    require(countable, "widths of " + std::to_string(architecture.widths[l]) + " and " +
+                           std::to_string(architecture.width(l)) +
+                           " make more weights than any memory holds");
+    sum += weights;
+  }
+}
+
+}  // namespace
+
+std::size_t Architecture::offset(std::size_t layer) const {
+  std::size_t sum = 0;
+  for (std::size_t l = 0; l < layer; ++l) sum += width(l) * fan_in(l);
+  return sum;
+}
+
+void Architecture::validate(Rule rule) const {
+  require(widths.size() >= 2, "widths must name at least the inputs and the outputs, got " +
+                                  std::to_string(widths.size()) + " entries");
+  for (std::size_t l = 0; l < widths.size(); ++l) {
+    require(widths[l] > 0, "widths[" + std::to_string(l) + "] is 0");
+  }
+  if (layers() > 1) require_length(slopes, layers() - 1, "slopes");
+  require_length(bias, layers(), "bias");
+  require_countable(*this);
+  require_length(activation_variance, layers(), "activation_variance");
+  for (std::size_t l = 0; l + 1 < layers(); ++l) {
+    const double s = slope(l);
+    require(s >= 0 && s <= 1, "the slope of layer " + std::to_string(l) +
+                                  " must be in [0, 1], got " + std::to_string(s));
+    require(s > 0 || rule == Rule::linear,
+            "the slope of layer " + std::to_string(l) +
+                " is 0, for which the direct rule has no message: use a slope in (0, 1] or "
+                "Rule::linear");
+  }
+  for (std::size_t l = 0; l < layers(); ++l) {
+    require(prior_variance_of_sum(l) > 0, "activation_variance of layer " + std::to_string(l) +
+                                              " must be positive, got " +
+                                              std::to_string(prior_variance_of_sum(l)));
+  }
+}
+
+void WeightPrior::validate(const Architecture& architecture) const {
+  const std::size_t count = architecture.weight_count();
+  require(mean.size() == count && variance.size() == count,
+          "the prior must have " + std::to_string(count) + " means and variances, got " +
+              std::to_string(mean.size()) + " and " + std::to_string(variance.size()));
+  for (std::size_t k = 0; k < count; ++k) {
+    require(std::isfinite(mean[k]), "prior mean " + std::to_string(k) + " is not finite");
+    require(variance[k] > 0 && std::isfinite(variance[k]),
+            "prior variance " + std::to_string(k) + " must be positive and finite, got " +
+                std::to_string(variance[k]));
+  }
+}
+
+WeightPrior draw_prior(const Architecture& architecture, std::uint64_t seed, double scale) {
+  require(scale > 0 && std::isfinite(scale),
+          "the prior's scale must be positive, got " + std::to_string(scale));
+  special::Random random(seed);
+  WeightPrior prior;
+  const auto layers = static_cast<double>(architecture.layers());
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const auto fan_in = static_cast<double>(architecture.fan_in(l));
+    for (std::size_t k = 0; k < architecture.width(l) * architecture.fan_in(l); ++k) {
+      prior.mean.push_back(random.normal() / std::sqrt(fan_in));
+      prior.variance.push_back(scale / (layers * fan_in));
+    }
+  }
+  return prior;
+}
+
+}  // namespace dma

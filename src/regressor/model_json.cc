@@ -1,0 +1,69 @@
+#include "regressor/model_json.h"
+
+namespace dma::detail {
+
+StrictJson to_json(const RegressorOptions& options) {
+  return {{"target", std::vector<std::string>(options.target)},
+          {"features", std::vector<std::string>(options.features)},
+          {"drop", std::vector<std::string>(options.drop)},
+          {"categorical", std::vector<std::string>(options.categorical)},
+          {"hidden", options.hidden},
+          {"slope", options.slope},
+          {"belief", options.belief},
+          {"rule", options.rule},
+          {"noise", options.noise ? StrictJson(*options.noise) : StrictJson()},
+          {"constant_noise", options.constant_noise},
+          {"selection", options.selection},
+          {"calibration", options.calibration},
+          {"epochs", options.epochs},
+          {"tolerance", options.tolerance},
+          {"patience", options.patience},
+          {"batch_size", options.batch_size},
+          {"ledger", options.ledger},
+          {"ensemble", options.ensemble},
+          {"seed", options.seed},
+          {"single_precision", options.single_precision}};
+}
+
+RegressorOptions options_from(const StrictJson& json) {
+  RegressorOptions options;
+  options.target = json.at("target").get<std::vector<std::string>>();
+  options.features = json.at("features").get<std::vector<std::string>>();
+  options.drop = json.at("drop").get<std::vector<std::string>>();
+  options.categorical = json.at("categorical").get<std::vector<std::string>>();
+  json.at("hidden").get_to(options.hidden);
+  json.at("slope").get_to(options.slope);
+  json.at("belief").get_to(options.belief);
+  json.at("rule").get_to(options.rule);
+  if (!json.at("noise").is_null()) options.noise = json.at("noise").get<double>();
+  json.at("constant_noise").get_to(options.constant_noise);
+  json.at("selection").get_to(options.selection);
+  json.at("calibration").get_to(options.calibration);
+  json.at("epochs").get_to(options.epochs);
+  json.at("tolerance").get_to(options.tolerance);
+  json.at("patience").get_to(options.patience);
+  json.at("batch_size").get_to(options.batch_size);
+  json.at("ledger").get_to(options.ledger);
+  json.at("ensemble").get_to(options.ensemble);
+  json.at("seed").get_to(options.seed);
+  json.at("single_precision").get_to(options.single_precision);
+  return options;
+}
+
+StrictJson to_json(const Architecture& architecture) {
+  return {{"widths", architecture.widths},
+          {"slopes", architecture.slopes},
+          {"bias", architecture.bias}};
+}
+
+Architecture architecture_from(const StrictJson& json) {
+  Architecture architecture;
+  json.at("widths").get_to(architecture.widths);
+  json.at("slopes").get_to(architecture.slopes);
+  json.at("bias").get_to(architecture.bias);
+  return architecture;
+}
+
+std::string options_json(const RegressorOptions& options) { return to_json(options).dump(); }
+
+}  // namespace dma::detail

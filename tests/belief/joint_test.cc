@@ -1,0 +1,459 @@
+// Weights as one variable: against finite differences, and against exact Bayesian linear regression, which
+// a network without hidden layers is.
+#include "belief/joint.h"
+
+#include <dma/special/normal.h>
+#include <dma/special/random.h>
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <limits>
+
+namespace dma {
+namespace {
+
+using detail::JointSettings;
+using detail::JointTrainer;
+using detail::Matrix;
+using detail::RowLikelihood;
+using detail::Vector;
+
+struct Sample {
+  std::vector<double> inputs, targets;
+  std::size_t width;
+
+  std::size_t size() const { return targets.size(); }
+  Data view() const { return {inputs, targets, size()}; }
+  Data part(std::size_t first, std::size_t count) const {
+    return {std::span(inputs).subspan(first * width, count * width),
+            std::span(targets).subspan(first, count), count};
+  }
+  // With the bias.
+  Matrix design() const {
+    const auto n = static_cast<Eigen::Index>(size());
+    const auto d = static_cast<Eigen::Index>(width);
+    Matrix x = Matrix::Ones(n, d + 1);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      for (Eigen::Index j = 0; j < d; ++j) x(i, j) = inputs[static_cast<std::size_t>(i * d + j)];
+    }
+    return x;
+  }
+  Vector y() const {
+    return Eigen::Map<const Vector>(targets.data(), static_cast<Eigen::Index>(size()));
+  }
+};
+
+// y = 2 x_0 - x_1 + 0.5 + noise; further columns say nothing.
+Sample linear_rows(std::size_t count, std::size_t width, double deviation, std::uint64_t seed) {
+  special::Random random(seed);
+  Sample rows{{}, {}, width};
+  for (std::size_t n = 0; n < count; ++n) {
+    for (std::size_t j = 0; j < width; ++j) rows.inputs.push_back(random.normal());
+    const double* x = rows.inputs.data() + n * width;
+    rows.targets.push_back(2 * x[0] - x[1] + 0.5 + deviation * random.normal());
+  }
+  return rows;
+}
+
+Architecture linear(std::size_t width) {
+  return {.widths = {width, 1}, .slopes = {0.1}, .bias = {true}};
+}
+
+JointSettings without_evidence() {
+  JointSettings settings;
+  settings.evidence_from = 1000;
+  settings.epochs = 60;
+  settings.tolerance = 0;
+  return settings;
+}
+
+JointTrainer fitted(const Sample& rows, double prior_precision, Vector& variances) {
+  JointTrainer trainer(linear(rows.width), JointUnit::leaky_relu, RowLikelihood::gaussian,
+                       prior_precision, true);
+  trainer.fit(rows.view(), variances, nullptr, without_evidence());
+  return trainer;
+}
+
+Vector mean_of(const JointPosterior& posterior) {
+  return Eigen::Map<const Vector>(posterior.mean.data(),
+                                  static_cast<Eigen::Index>(posterior.mean.size()));
+}
+
+// The prior's precisions of a linear network: one for the columns, 0.01 for the bias of the output. The
+// bias is the last input of the only layer, so it is the last group.
+Matrix prior_of(std::size_t width, double precision) {
+  Vector diagonal = Vector::Constant(static_cast<Eigen::Index>(width) + 1, precision);
+  diagonal[static_cast<Eigen::Index>(width)] = 0.01;
+  return diagonal.asDiagonal();
+}
+
+void expect_right_gradients(JointUnit unit) {
+  const Architecture network{.widths = {3, 5, 4, 1}, .slopes = {0.1, 0.4}, .bias = {true}};
+  special::Random random(1);
+  Vector weights(static_cast<Eigen::Index>(network.weight_count()));
+  for (double& w : weights) w = random.normal();
+  std::vector<double> inputs(12);
+  for (double& x : inputs) x = random.normal();
+  std::vector<double> values(4);
+  Matrix gradients;
+  detail::network_values(network, unit, weights, inputs, 0, 4, values.data(), &gradients);
+  for (Eigen::Index k = 0; k < weights.size(); ++k) {
+    const double step = 1e-5;
+    Vector moved = weights;
+    std::vector<double> above(4);
+    std::vector<double> below(4);
+    moved[k] = weights[k] + step;
+    detail::network_values(network, unit, moved, inputs, 0, 4, above.data(), nullptr);
+    moved[k] = weights[k] - step;
+    detail::network_values(network, unit, moved, inputs, 0, 4, below.data(), nullptr);
+    for (Eigen::Index n = 0; n < 4; ++n) {
+      const auto row = static_cast<std::size_t>(n);
+      EXPECT_NEAR(gradients(n, k), (above[row] - below[row]) / (2 * step), 1e-7);
+    }
+  }
+}
+
+TEST(NetworkValues, GradientsAgreeWithDifferences) {
+  expect_right_gradients(JointUnit::leaky_relu);
+  expect_right_gradients(JointUnit::step);
+}
+
+// One row, unit by unit: the readable version.
+struct UnitValue {
+  double value, derivative;
+};
+
+UnitValue unit_at(JointUnit unit, double z, double slope) {
+  const double below = special::normal_cdf(z);
+  const double density = special::normal_pdf(z);
+  if (unit == JointUnit::step) return {2 * below - 1, 2 * density};
+  const auto moments = special::leaky_relu_moments(z, slope);
+  return {moments.mean, moments.gain};
+}
+
+double row_value(const Architecture& network, JointUnit unit, const Vector& weights,
+                 std::span<const double> row, double* gradient) {
+  const std::size_t layers = network.layers();
+  std::vector<std::vector<double>> units(layers);        // inputs of each layer, with the bias
+  std::vector<std::vector<double>> derivatives(layers);  // of the units below it
+  units[0].assign(row.begin(), row.end());
+  double value = 0;
+  for (std::size_t l = 0; l < layers; ++l) {
+    units[l].push_back(1);
+    const double* w = weights.data() + network.offset(l);
+    for (std::size_t i = 0; i < network.width(l); ++i, w += units[l].size()) {
+      double z = 0;
+      for (std::size_t j = 0; j < units[l].size(); ++j) z += w[j] * units[l][j];
+      value = z;
+      if (l + 1 == layers) continue;
+      const UnitValue one = unit_at(unit, z, network.slope(l));
+      units[l + 1].push_back(one.value);
+      derivatives[l + 1].push_back(one.derivative);
+    }
+  }
+  std::vector<double> back{1};
+  for (std::size_t l = layers; l-- > 0;) {
+    const std::size_t fan_in = units[l].size();
+    const double* w = weights.data() + network.offset(l);
+    std::vector<double> below(fan_in, 0);
+    for (std::size_t i = 0; i < back.size(); ++i) {
+      for (std::size_t j = 0; j < fan_in; ++j) {
+        gradient[network.offset(l) + i * fan_in + j] = back[i] * units[l][j];
+        below[j] += back[i] * w[i * fan_in + j];
+      }
+    }
+    if (l == 0) break;
+    below.pop_back();
+    for (std::size_t j = 0; j < below.size(); ++j) below[j] *= derivatives[l][j];
+    back = below;
+  }
+  return value;
+}
+
+void expect_rows_one_by_one(JointUnit unit, const std::vector<std::size_t>& widths,
+                            std::size_t rows, double size) {
+  const Architecture network{.widths = widths, .slopes = {0.1, 0.4}, .bias = {true}};
+  special::Random random(rows);
+  Vector weights(static_cast<Eigen::Index>(network.weight_count()));
+  for (double& w : weights) w = random.normal();
+  std::vector<double> inputs(rows * widths.front());
+  for (double& x : inputs) x = size * random.normal();
+  std::vector<double> scales(rows);
+  for (double& scale : scales) scale = random.uniform(0.5, 2);
+  std::vector<double> values(rows);
+  Matrix gradients;
+  detail::network_values(network, unit, weights, inputs, 0, rows, values.data(), &gradients,
+                         scales.data());
+  Vector gradient(weights.size());
+  Vector own(gradient);
+  for (std::size_t n = 0; n < rows; ++n) {
+    const auto row = std::span(inputs).subspan(n * widths.front(), widths.front());
+    const double value = row_value(network, unit, weights, row, gradient.data());
+    EXPECT_NEAR(values[n], value, 1e-13 * (size + std::abs(value)) * 20);
+    own = gradients.row(static_cast<Eigen::Index>(n)) / scales[n];
+    EXPECT_LT((own - gradient).cwiseAbs().maxCoeff(), 1e-12 * (1 + gradient.cwiseAbs().maxCoeff()));
+  }
+}
+
+TEST(NetworkValues, AreThoseOfEveryRowOnItsOwn) {
+  for (const JointUnit unit : {JointUnit::leaky_relu, JointUnit::step}) {
+    for (const std::size_t rows : std::vector<std::size_t>{1, 2, 7, 24, 25, 192}) {
+      expect_rows_one_by_one(unit, {3, 5, 4, 1}, rows, 1);
+      expect_rows_one_by_one(unit, {13, 20, 1}, rows, 1);
+      expect_rows_one_by_one(unit, {2, 1}, rows, 1);
+    }
+    expect_rows_one_by_one(unit, {4, 9, 1}, 50, 30);
+    expect_rows_one_by_one(unit, {4, 9, 1}, 50, 1e200);
+  }
+}
+
+TEST(NetworkValues, HaveTheSameBitsInEveryBlock) {
+  const Architecture network{.widths = {5, 7, 3, 1}, .slopes = {0.1}, .bias = {true}};
+  special::Random random(3);
+  Vector weights(static_cast<Eigen::Index>(network.weight_count()));
+  for (double& w : weights) w = random.normal();
+  std::vector<double> inputs(5 * 100);
+  for (double& x : inputs) x = random.normal();
+  std::vector<double> all(100);
+  Matrix gradients;
+  detail::network_values(network, JointUnit::leaky_relu, weights, inputs, 0, 100, all.data(),
+                         &gradients);
+  for (std::size_t first = 0; first < 100; first += 11) {
+    const std::size_t count = std::min<std::size_t>(11, 100 - first);
+    std::vector<double> values(count);
+    Matrix part;
+    detail::network_values(network, JointUnit::leaky_relu, weights, inputs, first, count,
+                           values.data(), &part);
+    for (std::size_t n = 0; n < count; ++n) EXPECT_EQ(values[n], all[first + n]);
+    EXPECT_EQ(part, gradients.middleRows(static_cast<Eigen::Index>(first),
+                                         static_cast<Eigen::Index>(count)));
+  }
+}
+
+TEST(Joint, IsExactForALinearNetwork) {
+  const Sample rows = linear_rows(40, 4, 0.5, 2);
+  Vector variances = Vector::Constant(40, 0.3);
+  variances.head(10).setConstant(0.8);
+  const auto posterior = fitted(rows, 2, variances).posterior(rows.view(), variances, nullptr);
+  const Matrix x = rows.design();
+  const Matrix weighted = variances.cwiseInverse().asDiagonal() * x;
+  const Matrix precision = prior_of(4, 2) + x.transpose() * weighted;
+  const Vector mean = precision.ldlt().solve(weighted.transpose() * rows.y());
+  EXPECT_LT((mean_of(posterior) - mean).norm(), 1e-8);
+  const auto predicted = predict(posterior, rows.inputs, 40);
+  const Matrix covariance = precision.inverse();
+  for (Eigen::Index n = 0; n < 40; ++n) {
+    const auto row = static_cast<std::size_t>(n);
+    EXPECT_NEAR(predicted.mean[row], x.row(n).dot(mean), 1e-8);
+    EXPECT_NEAR(predicted.epistemic_variance[row], x.row(n) * covariance * x.row(n).transpose(),
+                1e-10);
+  }
+  const auto marginals = marginal_variances(posterior);
+  for (Eigen::Index k = 0; k < 5; ++k) {
+    EXPECT_NEAR(marginals[static_cast<std::size_t>(k)], covariance(k, k), 1e-12);
+  }
+}
+
+TEST(Joint, ForgettingIsNeverHavingSeen) {
+  const Sample rows = linear_rows(30, 3, 0.5, 3);
+  Vector variances = Vector::Constant(30, 0.25);
+  JointLedger ledger;
+  auto posterior = fitted(rows, 1, variances).posterior(rows.view(), variances, &ledger);
+  const std::vector<std::size_t> gone{0, 1, 2, 3, 4};
+  forget(posterior, ledger, gone);
+  Sample rest{{rows.inputs.begin() + 15, rows.inputs.end()},
+              {rows.targets.begin() + 5, rows.targets.end()},
+              3};
+  Vector rest_variances = Vector::Constant(25, 0.25);
+  const auto anew = fitted(rest, 1, rest_variances).posterior(rest.view(), rest_variances, nullptr);
+  EXPECT_LT((mean_of(posterior) - mean_of(anew)).norm(), 1e-8);
+  for (std::size_t k = 0; k < anew.factor.size(); ++k) {
+    EXPECT_NEAR(posterior.factor[k], anew.factor[k], 1e-8);
+  }
+}
+
+// posterior = prior x ledger, also where the network is not linear.
+TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
+  const Sample rows = linear_rows(60, 2, 0.5, 4);
+  const Architecture network{.widths = {2, 6, 1}, .slopes = {0.1}, .bias = {true}};
+  JointTrainer trainer(network, JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  trainer.draw_start(7, 1);
+  Vector variances = Vector::Constant(60, 0.25);
+  JointSettings settings = without_evidence();
+  settings.epochs = 500;
+  trainer.fit(rows.view(), variances, nullptr, settings);
+  JointLedger ledger;
+  const auto posterior = trainer.posterior(rows.view(), variances, &ledger);
+  const auto size = static_cast<Eigen::Index>(posterior.mean.size());
+  Matrix precision = Eigen::Map<const Vector>(posterior.prior_precision.data(), size).asDiagonal();
+  Vector shift = Vector::Zero(size);
+  for (std::size_t n = 0; n < 60; ++n) {
+    const Vector g =
+        Eigen::Map<const Vector>(ledger.gradients.data() + n * posterior.mean.size(), size);
+    precision += g * g.transpose();
+    shift += ledger.shifts[n] * g;
+  }
+  EXPECT_LT((precision.ldlt().solve(shift) - mean_of(posterior)).norm(), 1e-4);
+  Matrix lower = Matrix::Zero(size, size);
+  for (Eigen::Index i = 0, k = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j)
+      lower(i, j) = posterior.factor[static_cast<std::size_t>(k++)];
+  }
+  EXPECT_LT((lower * lower.transpose() - precision).norm(), 1e-9 * precision.norm());
+}
+
+// 171 weights: the inverse is taken in blocks.
+TEST(Joint, MarginalVariancesAreTheDiagonalOfTheInverse) {
+  const Sample rows = linear_rows(100, 15, 0.5, 9);
+  const Architecture network{.widths = {15, 10, 1}, .slopes = {0.1}, .bias = {true}};
+  JointTrainer trainer(network, JointUnit::leaky_relu, RowLikelihood::gaussian, 1, false);
+  trainer.draw_start(3, 1);
+  const Vector variances = Vector::Constant(100, 0.25);
+  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  const auto size = static_cast<Eigen::Index>(posterior.mean.size());
+  Matrix lower = Matrix::Zero(size, size);
+  for (Eigen::Index i = 0, k = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j)
+      lower(i, j) = posterior.factor[static_cast<std::size_t>(k++)];
+  }
+  const Matrix inverse = (lower * lower.transpose()).inverse();
+  const auto marginal = marginal_variances(posterior);
+  for (Eigen::Index k = 0; k < size; ++k) {
+    EXPECT_NEAR(marginal[static_cast<std::size_t>(k)], inverse(k, k), 1e-10 * inverse(k, k));
+  }
+}
+
+TEST(Joint, LearningInTwoPartsIsLearningAll) {
+  const Sample rows = linear_rows(40, 3, 0.5, 5);
+  Vector variances = Vector::Constant(40, 0.25);
+  const auto all = fitted(rows, 1, variances).posterior(rows.view(), variances, nullptr);
+  JointTrainer first(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  Vector some = Vector::Constant(25, 0.25);
+  first.fit(rows.part(0, 25), some, nullptr, without_evidence());
+  const auto half = first.posterior(rows.part(0, 25), some, nullptr);
+  JointTrainer second(half, RowLikelihood::gaussian, true);
+  second.stand_on(half);
+  Vector others = Vector::Constant(15, 0.25);
+  second.fit(rows.part(25, 15), others, nullptr, without_evidence());
+  const auto both = second.posterior(rows.part(25, 15), others, nullptr);
+  EXPECT_LT((mean_of(both) - mean_of(all)).norm(), 1e-8);
+  for (std::size_t k = 0; k < all.factor.size(); ++k)
+    EXPECT_NEAR(both.factor[k], all.factor[k], 1e-8);
+}
+
+TEST(Evidence, StopsWhenItIsToldTo) {
+  const Sample rows = linear_rows(100, 3, 0.5, 10);
+  const auto precisions = [&](std::size_t epochs, std::size_t before, bool by_column) {
+    JointTrainer trainer(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, by_column);
+    Vector variances = Vector::Constant(100, 0.25);
+    JointSettings settings;
+    settings.epochs = epochs;
+    settings.evidence_before = before;
+    settings.tolerance = 0;
+    trainer.fit(rows.view(), variances, nullptr, settings);
+    return trainer.posterior(rows.view(), variances, nullptr).prior_precision;
+  };
+  EXPECT_EQ(precisions(20, 0, true), (std::vector<double>{1, 1, 1, 0.01}));
+  EXPECT_EQ(precisions(60, 20, true), precisions(20, 1000, true));
+  EXPECT_NE(precisions(60, 60, true), precisions(60, 20, true));
+  const auto together = precisions(20, 1000, false);
+  EXPECT_EQ(together[0], together[2]);
+  EXPECT_NE(together[0], 1);
+}
+
+TEST(Evidence, FindsTheNoiseAndTheColumnsThatMatter) {
+  const Sample rows = linear_rows(400, 5, 0.5, 6);
+  JointTrainer trainer(linear(5), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  double noise = 0.1;
+  Vector variances = Vector::Constant(400, noise);
+  JointSettings settings;
+  settings.epochs = 60;
+  trainer.fit(rows.view(), variances, &noise, settings);
+  EXPECT_NEAR(noise, 0.25, 0.04);
+  EXPECT_EQ(variances[7], noise);
+  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  for (std::size_t column = 2; column < 5; ++column) {
+    EXPECT_GT(posterior.prior_precision[column], 50 * posterior.prior_precision[0]);
+    EXPECT_NEAR(posterior.mean[column], 0, 0.06);
+  }
+}
+
+// MacKay's fixed point, with Eigen's covariance S of the linear model: p_k m_k^2 = 1 - p_k S_kk for every column,
+// noise (N - sum (1 - p_k S_kk)) = |y - X m|^2, the bias among the sum. Twelve rows for three weights.
+TEST(Evidence, EndsAtItsFixedPoint) {
+  const Sample rows = linear_rows(12, 2, 0.5, 6);
+  JointTrainer trainer(linear(2), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  double noise = 0.1;
+  Vector variances = Vector::Constant(12, noise);
+  JointSettings settings;
+  settings.epochs = 300;
+  settings.evidence_before = 1000;
+  settings.tolerance = 0;
+  trainer.fit(rows.view(), variances, &noise, settings);
+  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  const Eigen::Map<const Vector> prior(posterior.prior_precision.data(), 3);
+  const Matrix x = rows.design();
+  const Matrix covariance = (Matrix(prior.asDiagonal()) + x.transpose() * x / noise).inverse();
+  const Vector mean = covariance * x.transpose() * rows.y() / noise;
+  const Vector determined = Vector::Ones(3) - prior.cwiseProduct(covariance.diagonal());
+  // A step is taken if the loss falls, so the weights end where a step gains no more than the rounding of the loss:
+  // w = m + d with d^2 / (2 S_kk) of a few eps of it.
+  const double squares = (rows.y() - x * mean).squaredNorm();
+  const double loss = (squares / noise + mean.dot(prior.cwiseProduct(mean))) / 2;
+  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+  double allowed = 0;
+  for (Eigen::Index k = 0; k < 2; ++k) {
+    const double away = std::sqrt(2 * rounding * loss * covariance(k, k));
+    allowed = std::max(allowed, 2 * prior[k] * std::abs(mean[k]) * away);
+    EXPECT_NEAR(prior[k] * mean[k] * mean[k], determined[k], allowed);
+  }
+  EXPECT_LT(allowed, 1e-7);
+  EXPECT_NEAR(noise * (12 - determined.sum()) / squares, 1, allowed);
+  EXPECT_GT(determined.sum(), 2.8);
+}
+
+// f is the log of a variance: 1 on one side, 9 on the other.
+TEST(LogVariance, IsLearnt) {
+  special::Random random(8);
+  Sample rows{{}, {}, 1};
+  for (std::size_t n = 0; n < 4000; ++n) {
+    rows.inputs.push_back(n % 2 == 0 ? -1 : 1);
+    rows.targets.push_back(std::pow((n % 2 == 0 ? 1 : 3) * random.normal(), 2));
+  }
+  JointTrainer trainer(linear(1), JointUnit::step, RowLikelihood::log_variance, 0.1, true);
+  Vector unused = Vector::Ones(4000);
+  trainer.fit(rows.view(), unused, nullptr, without_evidence());
+  const Vector values = trainer.values(rows.view());
+  EXPECT_NEAR(values[0], 0, 0.15);
+  EXPECT_NEAR(values[1], std::log(9), 0.15);
+}
+
+TEST(Joint, RefusesWhatItIsNot) {
+  EXPECT_THROW(JointTrainer({.widths = {2, 2}, .bias = {true}}, JointUnit::step,
+                            RowLikelihood::gaussian, 1, true),
+               NetworkError);
+  EXPECT_THROW(JointTrainer({.widths = {2, 1}, .bias = {false}}, JointUnit::step,
+                            RowLikelihood::gaussian, 1, true),
+               NetworkError);
+}
+
+TEST(Joint, StopsWhenAskedAndWhenSettled) {
+  const Sample rows = linear_rows(40, 3, 0.5, 5);
+  JointTrainer trainer(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  Vector variances = Vector::Constant(40, 0.25);
+  JointSettings settings;
+  settings.go_on = [](std::size_t epoch) { return epoch < 3; };
+  auto result = trainer.fit(rows.view(), variances, nullptr, settings);
+  EXPECT_EQ(result.stopped, Stopped::interrupted);
+  EXPECT_EQ(result.epochs, 3U);
+  settings.go_on = {};
+  settings.epochs = 1000;
+  result = trainer.fit(rows.view(), variances, nullptr, settings);
+  EXPECT_EQ(result.stopped, Stopped::tolerance);
+  EXPECT_LT(result.epochs, 30U);
+}
+
+}  // namespace
+}  // namespace dma
