@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/utsname.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "bench/machine.h"
 
@@ -44,9 +48,11 @@ TEST(Statistics, TheExponentOfAPower) {
   }
 }
 
+// Three sizes at equal distances: the middle one has no say.
 TEST(Statistics, AConstantPartLowersTheExponent) {
   const std::vector<double> sizes{1, 10, 100};
-  EXPECT_LT(fitted_exponent(sizes, std::vector<double>{6, 15, 105}), 0.7);
+  const double exponent = fitted_exponent(sizes, std::vector<double>{6, 15, 105});
+  EXPECT_NEAR(exponent, std::log10(105.0 / 6) / 2, 1e-12);
 }
 
 TEST(Statistics, QuotientsGoAsFarAsBothDo) {
@@ -55,12 +61,27 @@ TEST(Statistics, QuotientsGoAsFarAsBothDo) {
   EXPECT_TRUE(quotients(std::vector<double>{2}, {}).empty());
 }
 
-TEST(Machine, IsKnownByAName) {
+TEST(Machine, IsKnownByArchitectureAndModel) {
+  utsname system{};
+  ASSERT_EQ(uname(&system), 0);
+  std::string begin = system.machine;
+  std::replace(begin.begin(), begin.end(), '_', '-');
+  begin += '-';
   const std::string kind = machine_kind();
-  EXPECT_GT(kind.find('-'), 0U);
+  EXPECT_TRUE(kind.starts_with(begin)) << kind;
+  EXPECT_GT(kind.size(), begin.size()) << kind;
+  EXPECT_NE(kind.back(), '-') << kind;
   EXPECT_EQ(kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos)
       << kind;
-  EXPECT_LE(caches().level1, caches().level2);
+}
+
+TEST(Machine, CachesAreOfWholeKibibytes) {
+  const Caches sizes = caches();
+  for (const std::size_t size : {sizes.level1, sizes.level2, sizes.level3}) {
+    EXPECT_GT(size, 0U);
+    EXPECT_EQ(size % 1024, 0U);
+  }
+  EXPECT_LE(sizes.level1, sizes.level2);
 }
 
 }  // namespace
