@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -45,42 +46,80 @@ def test_learns_and_knows_how_well(wave):
     assert set(model.cavity_coverage_) == {0.5, 0.8, 0.9, 0.95}
     assert model.cavity_coverage_[0.95] > 0.85
     assert model.certificate_["repaired"] == 0
-    assert model.n_iter_ >= 1 and model.stopped_ in ("tolerance", "patience", "max_epochs")
     assert len(model.train_nll_curve_) == 4
 
 
+INDEPENDENT = dict(belief="independent")
+
+
 @pytest.mark.parametrize(
-    "options",
+    "others, option",
     [
-        dict(rule="direct"),
-        dict(belief="independent"),
-        dict(belief="independent", single_precision=True),
-        dict(noise=0.1),
-        dict(noise="constant"),
-        dict(noise="input"),
-        dict(hidden=(4, 3)),
-        dict(ledger="none"),
-        dict(ledger="average", belief="independent"),
-        dict(batch_size=7),
-        dict(selection=False, calibration=False),
-        dict(slope=0.3),
-        dict(patience=2),
-        dict(n_jobs=2),
+        (dict(), INDEPENDENT),
+        (dict(), dict(noise=0.1)),
+        (dict(), dict(noise="constant")),
+        (dict(), dict(hidden=(4, 3))),
+        (dict(), dict(ensemble=3)),
+        (dict(), dict(max_epochs=9)),
+        (dict(), dict(selection=False)),
+        (dict(), dict(calibration=False)),
+        (dict(), dict(slope=0.3)),
+        (INDEPENDENT, dict(rule="direct")),
+        (INDEPENDENT, dict(single_precision=True)),
+        (INDEPENDENT, dict(ledger="none")),
+        (INDEPENDENT, dict(ledger="average")),
+        (INDEPENDENT, dict(batch_size=7)),
+        (INDEPENDENT, dict(tol=1e9)),
+        (dict(ledger="none"), dict(noise="input")),
     ],
 )
-def test_options_reach_the_fit(wave, options):
+def test_options_reach_the_fit(wave, others, option):
+    """Each makes another model of the same table, and of the same other options."""
+    X, y = np.hstack([wave[0], wave[0] ** 2]), wave[1]
+    without = quick(**others).fit(X, y).predict(X, return_std=True)
+    with_it = quick(**others, **option).fit(X, y).predict(X, return_std=True)
+    assert np.isfinite(with_it).all()
+    assert not np.array_equal(with_it, without)
+
+
+def test_noise_is_given_or_constant_or_of_each_row(wave):
     X, y = wave
-    model = quick(**options).fit(X, y)
-    assert np.isfinite(model.predict(X)).all()
-    if "n_jobs" not in options:  # which must not change anything
-        assert not np.array_equal(model.predict(X), quick().fit(X, y).predict(X)) or options in (
-            dict(ledger="none"),
-            dict(noise="input"),
-            dict(batch_size=7),
-            dict(patience=2),
-        )
-    if "noise" in options and options["noise"] == 0.1:
-        assert_allclose(model.noise_std_, 0.1)
+
+    def noise_of(**options):
+        model = quick(**options).fit(X, y)
+        return model, model.predict(X, return_cov_parts=True)[2]
+
+    model, given = noise_of(noise=0.1)
+    assert_allclose(model.noise_std_, 0.1)
+    assert_allclose(given, 0.1**2)
+    _, constant = noise_of(noise="constant")
+    assert_allclose(constant, constant[0])
+    _, by_row = noise_of(noise="input")
+    assert not np.allclose(by_row, by_row[0])
+    assert_array_equal(by_row, noise_of()[1])  # the default of a joint belief
+
+
+def test_a_batch_has_as_many_rows_as_asked_for(wave):
+    for options in (dict(), INDEPENDENT):
+        assert list(quick(batch_size=7, **options).fit(*wave).batch_rows_) == [7] * 17 + [1]
+
+
+def test_patience_of_a_joint_belief_is_how_many_settled_epochs_end_a_fit(wave):
+    """With a tolerance that every gain is below, an epoch more of patience is an epoch more."""
+    models = [quick(patience=patience, tol=1e9, max_epochs=50).fit(*wave) for patience in (2, 3, 7)]
+    assert {model.stopped_ for model in models} == {"tolerance"}
+    assert_array_equal(np.diff([model.n_iter_ for model in models]), [1, 4])
+
+
+def test_patience_of_independent_weights_is_how_many_epochs_may_pass_without_a_better_one(wave):
+    several = dict(belief="independent", max_epochs=200, ensemble=8)
+    whole = quick(**several).fit(*wave).train_nll_curve_
+    curves = quick(patience=1, **several).fit(*wave).train_nll_curve_
+    for curve, all_epochs in zip(curves, whole):
+        worse = np.flatnonzero(np.diff(all_epochs) >= 0)
+        end = worse[0] + 2 if len(worse) else len(all_epochs)
+        assert_array_equal(curve, all_epochs[:end])
+    assert min(map(len, curves)) < 200
 
 
 def test_same_bits_for_the_same_seed_whatever_the_threads(wave):
@@ -147,15 +186,23 @@ def test_weights(wave):
         assert all((std > 0).all() for std in model.coefs_std_ + model.intercepts_std_)
 
 
+def leaky_relu_mean(mean, std, slope=0.1):
+    """Of max(x, slope x), x ~ N(mean, std^2)."""
+    above = mean * norm.cdf(mean / std) + std * norm.pdf(mean / std)
+    return slope * mean + (1 - slope) * above
+
+
 def test_weights_are_the_networks(wave):
-    """With one member of independent weights and next to no doubt, the mean is the network at the means."""
+    """The mean is the network's: its units see what the weights spread, those of a joint belief N(sum, 1)."""
     X, y = wave
-    model = quick(belief="independent", ensemble=1, noise=1e-3, max_epochs=40).fit(X, y)
     scaled = (X - X.mean()) / X.std()
-    sums = scaled @ model.coefs_mean_[0][0] + model.intercepts_mean_[0][0]
-    units = np.where(sums > 0, sums, 0.1 * sums)
-    value = units @ model.coefs_mean_[1][0] + model.intercepts_mean_[1][0]
-    assert np.corrcoef(value[:, 0] * y.std() + y.mean(), model.predict(X))[0, 1] > 0.999
+    for belief in ("joint", "independent"):
+        model = quick(belief=belief, ensemble=1).fit(X, y)
+        sums = scaled @ model.coefs_mean_[0][0] + model.intercepts_mean_[0][0]
+        variances = scaled**2 @ model.coefs_std_[0][0] ** 2 + model.intercepts_std_[0][0] ** 2
+        units = leaky_relu_mean(sums, 1 if belief == "joint" else np.sqrt(variances))
+        value = units @ model.coefs_mean_[1][0] + model.intercepts_mean_[1][0]
+        assert_allclose(value[:, 0] * y.std() + y.mean(), model.predict(X), rtol=0, atol=1e-12)
 
 
 # ---------------------------------------------------------------------------------------------- predicting
@@ -298,7 +345,8 @@ def test_categorical_features(wave):
     y = np.array([0.0, 5.0, 1.0])[code]
     for categories in ([0], np.array([0]), ["x0"]):
         model = quick(categorical_features=categories).fit(X, y)
-        assert model.input_names_[:3] != ["x0"] and any("x0 = 1" in name for name in model.input_names_)
+        assert sorted(model.input_names_) == ["x0 = (other)", "x0 = 0", "x0 = 1", "x0 = 2", "x1"]
+    assert sorted(quick().fit(X, y).input_names_) == ["x0", "x1"]
     with pytest.raises(ValueError, match="no column 'z'"):
         quick(categorical_features=["z"]).fit(X, y)
     with pytest.raises(ValueError, match="no column 2"):
@@ -386,6 +434,7 @@ def test_forget_undoes(wave):
 def test_forget_refuses_what_it_cannot_do(wave):
     X, y = wave
     model = quick().fit(X, y)
+    before = pickle.dumps(model)
     with pytest.raises(ValueError, match="the table, row 0: this row is not among"):
         model.forget([[77.0]], [1.0])
     with pytest.raises(ValueError, match="no batch 5000"):
@@ -400,7 +449,7 @@ def test_forget_refuses_what_it_cannot_do(wave):
         model.partial_fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="not in it"):
         model.partial_fit(X, y, data=(X[:3], y[:3]))
-    assert model.report_["rows"] == 120  # and nothing has changed
+    assert pickle.dumps(model) == before
 
 
 def test_an_old_model_may_predict_while_a_new_one_is_made(wave):
@@ -408,8 +457,10 @@ def test_an_old_model_may_predict_while_a_new_one_is_made(wave):
     X, y = wave
     model = quick().fit(X, y)
     old = model._model
+    before = old.__getstate__()
     model.partial_fit(X, y)
-    assert model._model is not old
+    assert old.__getstate__() == before
+    assert model._model.__getstate__() != before
 
 
 # ---------------------------------------------------------------------------------------------------- files
@@ -441,7 +492,8 @@ def test_pickle_copy_and_joblib(wave, tmp_path):
 def test_joblib_runs_fits_side_by_side(wave):
     X, y = wave
     models = joblib.Parallel(n_jobs=2)(joblib.delayed(quick(random_state=s).fit)(X, y) for s in (1, 2))
-    same_everywhere(models[0], quick(random_state=1).fit(X, y), X)
+    for seed, model in zip((1, 2), models):
+        same_everywhere(model, quick(random_state=seed).fit(X, y), X)
 
 
 def test_save_and_load(wave, tmp_path):
@@ -598,7 +650,8 @@ def test_not_fitted(wave, tmp_path):
 
 def test_a_fit_that_was_cut_short_is_told(wave):
     with pytest.warns(ConvergenceWarning, match="raise max_epochs"):
-        DMARegressor(max_epochs=2, random_state=1).fit(*wave)
+        short = DMARegressor(max_epochs=2, random_state=1).fit(*wave)
+    assert short.stopped_ == "max_epochs" and short.n_iter_ == 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         DMARegressor(random_state=1).fit(*wave)
