@@ -1,7 +1,7 @@
 // An epoch of five networks: ours, libtorch's Adam, the scalar kernel, the graph engine.
 //
 // Twice ours. "learning": every example once forward and once backward, one by one, and scored on the way
-// (Trainer::learn); it stands beside Adam's training steps, which are not followed by a training score either.
+// (IndependentBelief::learn); it stands beside Adam's training steps, which are not followed by a training score either.
 // The others: fit() over several epochs, divided by their number, with everything that a user waits for, a training
 // score after each epoch (a second sweep forward) and the certificate too.
 #include <dma/factors/factors.h>
@@ -33,35 +33,35 @@ struct Case {
   }
 };
 
-TrainingOptions options_of(const Case& task, Rule rule, LedgerMode ledger, std::size_t batch) {
-  return {.rule = rule,
-          .batch_size = batch,
-          .max_epochs = task.epochs,
-          .tolerance = 0,
-          .ledger = ledger,
-          .noise = {.variance = {noise_variance}}};
+Options options_of(const Case& task, Rule rule, LedgerMode ledger, std::size_t batch) {
+  return {{.batch_size = batch,
+           .max_epochs = task.epochs,
+           .tolerance = 0,
+           .ledger = ledger,
+           .noise = {.variance = {noise_variance}}},
+          {.rule = rule}};
 }
 
 template <class T>
-double epoch_seconds(const Network& network, const TrainingOptions& options) {
-  auto ours = trainer<T>(network, options);
+double epoch_seconds(const Network& network, const Options& options) {
+  auto ours = belief<T>(network, options);
   const double begin = processor_seconds();
   const FitResult result = ours.fit();
   return (processor_seconds() - begin) / static_cast<double>(result.epochs);
 }
 
 template <class T>
-double learning_seconds(const Network& network, const TrainingOptions& options) {
-  Trainer<T> ours(network.architecture, network.prior, options);
+double learning_seconds(const Network& network, const Options& options) {
+  IndependentBelief<T> ours(network.architecture, network.prior, options.training, options.own);
   ours.learn(network.data());
   const double begin = processor_seconds();
-  for (std::size_t epoch = 0; epoch < options.max_epochs; ++epoch) ours.learn(network.data());
-  return (processor_seconds() - begin) / static_cast<double>(options.max_epochs);
+  for (std::size_t epoch = 0; epoch < options.training.max_epochs; ++epoch)
+    ours.learn(network.data());
+  return (processor_seconds() - begin) / static_cast<double>(options.training.max_epochs);
 }
 
 template <class T>
-void add_ours(Plan& plan, const Case& task, const std::string& what,
-              const TrainingOptions& options) {
+void add_ours(Plan& plan, const Case& task, const std::string& what, const Options& options) {
   const Network& network = task.network;
   plan.once(task.name(what), "s per epoch", task.repetitions,
             [&network, options] { return epoch_seconds<T>(network, options); });
@@ -72,7 +72,7 @@ void add_fits(Plan& plan, const Case& task, const char* number) {
   const std::size_t rows = task.network.rows;
   for (const Rule rule : {Rule::linear, Rule::direct}) {
     // Every example is learnt at once whatever the batch; one batch: nothing is divided out in between.
-    const TrainingOptions options = options_of(task, rule, LedgerMode::none, rows);
+    const Options options = options_of(task, rule, LedgerMode::none, rows);
     add_ours<T>(plan, task, fmt::format("{} {}", name_of(rule), number), options);
     plan.once(task.name(fmt::format("learning {} {}", name_of(rule), number)), "s per epoch",
               task.repetitions,
@@ -92,9 +92,9 @@ void add_fits(Plan& plan, const Case& task, const char* number) {
 
 void add_scalar(Plan& plan, Case task) {
   if (!task.small) task.repetitions = 1;  // half a minute otherwise
-  TrainingOptions options = options_of(task, Rule::linear, LedgerMode::none, task.network.rows);
-  options.readable_kernel = true;
-  options.max_epochs = 1;
+  Options options = options_of(task, Rule::linear, LedgerMode::none, task.network.rows);
+  options.own.readable_kernel = true;
+  options.training.max_epochs = 1;
   add_ours<double>(plan, task, "linear double, scalar kernel", options);
   plan.quotient(task.name("scalar kernel over ours"), task.name("linear double, scalar kernel"),
                 task.name("linear double"), Better::larger);

@@ -8,15 +8,12 @@
 namespace dma::bench {
 namespace {
 
-TrainingOptions options_of(std::size_t epochs, bool certificate, bool cavity_score) {
-  return {.max_epochs = epochs,
-          .tolerance = 0,
-          .certificate = certificate,
-          .cavity_score = cavity_score};
+Options options_of(std::size_t epochs, bool certificate, bool cavity_score) {
+  return {{.max_epochs = epochs, .tolerance = 0},
+          {.certificate = certificate, .cavity_score = cavity_score}};
 }
 
-void add_fit(Plan& plan, const std::string& name, const Network& network,
-             const TrainingOptions& options) {
+void add_fit(Plan& plan, const std::string& name, const Network& network, const Options& options) {
   plan.measure({.name = name,
                 .unit = "s per fit",
                 .scale = 1,
@@ -24,7 +21,7 @@ void add_fit(Plan& plan, const std::string& name, const Network& network,
                     [&network, options](benchmark::State& state) {
                       for (auto _ : state) {
                         state.PauseTiming();
-                        auto fitted = trainer<float>(network, options);
+                        auto fitted = belief<float>(network, options);
                         state.ResumeTiming();
                         benchmark::DoNotOptimize(fitted.fit().epochs);
                       }

@@ -26,7 +26,7 @@ std::int64_t countable_set() {
 
 template <class T>
 double fit(const Network& network, std::size_t epochs) {
-  auto fitted = trainer<T>(network, {.max_epochs = epochs, .tolerance = 0});
+  auto fitted = belief<T>(network, {{.max_epochs = epochs, .tolerance = 0}, {}});
   return fitted.fit().train_nll.back();
 }
 

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "backend/dense.h"
-#include "belief/joint.h"
+#include "belief/joint_network.h"
 #include "bench/sections.h"
-#include "regressor/joint_members.h"
+#include "likelihood/gaussian.h"
+#include "regressor/fit.h"
 
 namespace dma::bench {
 namespace {
@@ -182,12 +183,11 @@ void add_epoch(Plan& plan, std::size_t inputs, std::size_t count) {
                   settings.evidence_from = 1000;
                   settings.tolerance = 0;
                   for (auto _ : state) {
-                    detail::JointTrainer trainer(network(inputs, 20), JointUnit::leaky_relu,
-                                                 detail::RowLikelihood::gaussian, 1, true);
-                    trainer.draw_start(1, 1);
-                    Vector variances = Vector::Constant(static_cast<Eigen::Index>(count), 0.04);
-                    benchmark::DoNotOptimize(
-                        trainer.fit(example.view(), variances, nullptr, settings).epochs);
+                    detail::JointNetwork fitted(network(inputs, 20), JointUnit::leaky_relu, 1,
+                                                true);
+                    fitted.draw_start(1, 1);
+                    detail::GaussianTerms terms(example.targets, std::vector<double>(count, 0.04));
+                    benchmark::DoNotOptimize(fitted.fit(example.values, terms, settings).epochs);
                   }
                 }});
   plan.quotient(name + ", share of the product's rate", name_of("product", size_of_product), name,
@@ -196,21 +196,34 @@ void add_epoch(Plan& plan, std::size_t inputs, std::size_t count) {
 
 JointPosterior posterior_of(const Architecture& architecture, JointUnit unit,
                             const Example& example) {
-  detail::JointTrainer trainer(architecture, unit, detail::RowLikelihood::gaussian, 1, true);
-  trainer.draw_start(1, 1);
-  const Vector variances = Vector::Constant(static_cast<Eigen::Index>(example.targets.size()), 1);
-  return trainer.posterior(example.view(), variances, nullptr);
+  detail::JointNetwork drawn(architecture, unit, 1, true);
+  drawn.draw_start(1, 1);
+  const detail::GaussianTerms terms(example.targets, 1);
+  return drawn.posterior(example.values, terms, nullptr);
 }
 
 // A default model of 13 columns: four members, each a function of 301 weights and a noise of 161.
-JointMembers members_of(std::size_t inputs) {
-  JointMember member{
-      .function = posterior_of(network(inputs, 20), JointUnit::leaky_relu, Example(inputs, 506))};
-  member.log_noise =
-      posterior_of(network(inputs + 1, 10), JointUnit::step, Example(inputs + 1, 506));
-  member.noise_inputs.low.assign(inputs + 1, -3);
-  member.noise_inputs.high.assign(inputs + 1, 3);
-  return {std::vector<JointMember>(4, member), {NoiseShape{}}};
+Model default_model(std::size_t inputs) {
+  Arrays stored;
+  const auto put = [&](const std::string& name, const JointPosterior& posterior) {
+    stored.put(name + "mean", posterior.mean);
+    stored.put(name + "prior_precision", posterior.prior_precision);
+    stored.put(name + "factor", posterior.factor);
+  };
+  put("function.", posterior_of(network(inputs, 20), JointUnit::leaky_relu, Example(inputs, 506)));
+  put("log_noise.",
+      posterior_of(network(inputs + 1, 10), JointUnit::step, Example(inputs + 1, 506)));
+  stored.put("log_noise.widths", std::vector<std::uint64_t>{inputs + 1, 10, 1});
+  stored.put("noise_variance", 1);
+  stored.put("noise_inputs.scale", std::vector<double>{0, 1});
+  stored.put("noise_inputs.low", std::vector<double>(inputs + 1, -3));
+  stored.put("noise_inputs.high", std::vector<double>(inputs + 1, 3));
+  const auto member = std::make_shared<JointBelief>(network(inputs, 20), stored, Heard{});
+  Model model;
+  model.encoder.targets.resize(1);
+  model.members.assign(4, member);
+  model.shapes.resize(1);
+  return model;
 }
 
 void add_prediction(Plan& plan) {
@@ -224,10 +237,10 @@ void add_prediction(Plan& plan) {
                 .unit = "ns per row",
                 .scale = 1e9 / count,
                 .run = [=](benchmark::State& state) {
-                  const detail::JointEnsemble ensemble(members_of(inputs), 1);
+                  const detail::Mixture mixture(default_model(inputs));
                   const Example example(inputs, count);
                   for (auto _ : state) {
-                    benchmark::DoNotOptimize(ensemble.predict(example.values, count, 1).mean[0]);
+                    benchmark::DoNotOptimize(mixture.predict(example.values, count, 1).mean[0]);
                   }
                 }});
   const auto values = [=](const Results& results) {

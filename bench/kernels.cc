@@ -289,7 +289,7 @@ void add_prediction(Plan& plan, const Network& network) {
                 .unit = "ns per row",
                 .scale = 1e9 / static_cast<double>(network.rows),
                 .run = [&network](benchmark::State& state) {
-                  const auto posterior = trainer<T>(network, {}).posterior();
+                  const auto posterior = belief<T>(network, {}).posterior();
                   for (auto _ : state) {
                     benchmark::DoNotOptimize(
                         predict(posterior, network.inputs, network.rows).mean[0]);

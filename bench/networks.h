@@ -1,7 +1,7 @@
 // bench/networks.h: networks of known sizes, with rows drawn for them.
 #pragma once
 
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 
 #include <cstdint>
 #include <string>
@@ -29,9 +29,14 @@ Network table_network();  // 13-50-1, 455 rows
 Network wide_network();   // 8-100-100-1, 7,000 rows
 Network image_network();  // 784-256-256-10, 2,000 rows
 
+struct Options {
+  TrainingOptions training = {};
+  IndependentOptions own = {};
+};
+
 template <std::floating_point T>
-Trainer<T> trainer(const Network& network, TrainingOptions options) {
-  Trainer<T> result(network.architecture, network.prior, std::move(options));
+IndependentBelief<T> belief(const Network& network, const Options& options = {}) {
+  IndependentBelief<T> result(network.architecture, network.prior, options.training, options.own);
   result.append(network.data());
   return result;
 }

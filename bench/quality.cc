@@ -145,11 +145,10 @@ Curve train_ours(const Task& task, std::size_t epochs, std::uint64_t seed) {
   Curve curve;
   double spent = -processor_seconds();
   // Epoch by epoch, so that the belief can be looked at; the certificate would be taken after each.
-  Trainer<float> trainer(task.network, draw_prior(task.network, 100 + seed),
-                         {.max_epochs = 1,
-                          .tolerance = 0,
-                          .noise = {.variance = {0.1}, .learn = true},
-                          .certificate = false});
+  IndependentBelief<float> trainer(
+      task.network, draw_prior(task.network, 100 + seed),
+      {.max_epochs = 1, .tolerance = 0, .noise = {.variance = {0.1}, .learn = true}},
+      {.certificate = false});
   trainer.append({task.train.inputs, task.train.targets, task.train.count()});
   for (std::size_t e = 0; e < epochs; ++e) {
     trainer.fit();

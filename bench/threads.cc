@@ -55,13 +55,13 @@ void fit_splits(std::size_t threads) {
 void add_threads(Plan& plan) {
   static const Network members_network = table_network();
   static const Network prediction_network = network({8, 100, 100, 1}, 5000);
-  static const auto posterior = trainer<float>(prediction_network, {}).posterior();
+  static const auto posterior = belief<float>(prediction_network).posterior();
 
   add_case(plan, "restarts, independent weights", [](std::size_t threads) {
     constexpr std::array<std::uint64_t, 4> seeds{1, 2, 3, 4};
     const auto mixture =
         fit_mixture<float>(members_network.architecture, seeds, members_network.data(),
-                           {.max_epochs = 10, .tolerance = 0}, threads);
+                           {.max_epochs = 10, .tolerance = 0}, {}, threads);
     benchmark::DoNotOptimize(mixture.members.size());
   });
   add_case(plan, "ensemble, joint weights", [](std::size_t threads) { fit(200, 1, threads); });

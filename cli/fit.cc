@@ -249,10 +249,10 @@ void run(Arguments& arguments) {
   RegressorOptions& options = arguments.options;
   options.constant_noise = arguments.noise == "constant";
   if (arguments.noise == "input") {
-    if (options.belief == Belief::independent) {
+    if (options.belief == BeliefKind::independent) {
       throw UsageError("--noise: input needs --belief joint");
     }
-    options.belief = Belief::joint;
+    options.belief = BeliefKind::joint;
   }
   if (arguments.model.empty()) arguments.model = default_model(arguments.data);
   check_checkpoint(arguments);
@@ -328,11 +328,11 @@ void add_fit(Command app) {
       .text("X")
       .group("Network");
   command
-      .choice<Belief>(
+      .choice<BeliefKind>(
           "--belief", options.belief,
-          {{"auto", Belief::automatic},
-           {"joint", Belief::joint},
-           {"independent", Belief::independent}},
+          {{"auto", BeliefKind::automatic},
+           {"joint", BeliefKind::joint},
+           {"independent", BeliefKind::independent}},
           "joint: all weights of a network as one Gaussian; independent: each on its own; "
           "auto (default): joint for up to 1500 weights")
       .text("BELIEF")

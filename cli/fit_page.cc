@@ -6,7 +6,6 @@
 
 #include "cli/report.h"
 #include "cli/response.h"
-#include "cli/weights.h"
 
 namespace dma::cli {
 namespace {
@@ -89,7 +88,8 @@ Json weights_figure(const Model& model) {
   const Architecture& architecture = architecture_of(model);
   if (architecture.weight_count() > most_weights) return list;
   const auto networks = weights_of(model);
-  const bool one_each = model.options.belief == Belief::joint && model.encoder.targets.size() > 1;
+  const bool one_each =
+      model.options.belief == BeliefKind::joint && model.encoder.targets.size() > 1;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const auto inputs = input_names(model.encoder, architecture, l);
     for (std::size_t n = 0; n < architecture.width(l) * inputs.size(); ++n) {
@@ -162,15 +162,33 @@ void add_layer(std::size_t number, const LayerCertificate& layer, Entries& entri
               "Messages that say nothing, because the unit heard nothing from above.");
 }
 
+void add_joint(const JointCertificate& joint, Entries& entries) {
+  entries.add("linearisation", fmt::format("{:.3g}", joint.linearisation_error),
+              "How far the network at weights drawn from the belief is from the linear function "
+              "that predictions are made with, in deviations of a prediction.");
+  entries.add("largest leverage", fmt::format("{:.3g}", joint.largest_leverage),
+              "The largest share that a row has in its own prediction.");
+  entries.add("rows alone", std::to_string(joint.rows_alone),
+              "Rows whose share rounds to 1: they have no cavity prediction.");
+  entries.add("next step", fmt::format("{:.2g}", joint.step_left),
+              "How far the next epoch would have moved the weights, in their deviations.");
+  entries.add("damping", fmt::format("{:.2g}", joint.damping),
+              "Of the last step; far from 0 the fit was still looking for its way.");
+}
+
 Json certificate_figure(const Model& model) {
   const Certificate& certificate = model.report.certificate;
   const Bounded& bounded = certificate.bounded;
   Entries entries;
   entries.add("examples", std::to_string(certificate.examples),
-              "Rows over which the messages were looked at, in the first member.");
-  entries.add("repaired", std::to_string(certificate.repaired),
-              "Values that had to be changed to go on.");
-  if (model.options.belief == Belief::joint) {
+              "Rows that were looked at, in the first member.");
+  if (certificate.negative_messages) {
+    entries.add("negative messages", std::to_string(*certificate.negative_messages),
+                "Messages of a batch to a weight that took precision away; the paper proves that "
+                "there are none.");
+  }
+  if (certificate.joint) add_joint(*certificate.joint, entries);
+  if (model.options.belief == BeliefKind::joint) {
     entries.add("prior precisions at an end", std::to_string(bounded.prior_precisions),
                 fmt::format("Learnt precisions that stand at {:g} or {:g}; at the upper end their "
                             "weights, often a column's, are switched off.",
@@ -213,7 +231,7 @@ void add_scores(const Encoder& encoder, const Scored& scored, Entries& facts) {
 
 void add_network(const Model& model, Entries& facts) {
   const FitReport& report = model.report;
-  const bool joint = model.options.belief == Belief::joint;
+  const bool joint = model.options.belief == BeliefKind::joint;
   facts.add("inputs",
             fmt::format("{} of {} columns", model.encoder.width(), model.encoder.features.size()));
   for (const DroppedColumn& column : model.encoder.dropped) {

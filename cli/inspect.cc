@@ -9,7 +9,6 @@
 
 #include "cli/commands.h"
 #include "cli/report.h"
-#include "cli/weights.h"
 
 namespace dma::cli {
 namespace {
@@ -36,7 +35,7 @@ std::vector<LayerSummary> summarise(const Model& model) {
   std::vector<LayerSummary> layers;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     LayerSummary summary{architecture.width(l), architecture.fan_in(l)};
-    for (const Weights& weights : networks) {
+    for (const WeightMoments& weights : networks) {
       for (std::size_t k = architecture.offset(l); k < architecture.offset(l + 1); ++k) {
         const double square = weights.mean[k] * weights.mean[k];
         summary.mean_size += square;
@@ -56,25 +55,10 @@ std::vector<LayerSummary> summarise(const Model& model) {
   return layers;
 }
 
-std::size_t bytes_of(const JointLedger& ledger) {
-  return sizeof(double) * (ledger.gradients.size() + ledger.shifts.size());
-}
-
-std::size_t ledger_bytes(const JointMembers& joint) {
-  std::size_t bytes = 0;
-  for (const JointMember& member : joint.members) bytes += bytes_of(member.ledger);
-  return bytes;
-}
-
-template <class T>
-std::size_t ledger_bytes(const Members<T>& members) {
-  std::size_t bytes = 0;
-  for (const auto& ledger : members.ledgers) bytes += ledger.bytes();
-  return bytes;
-}
-
 std::size_t ledger_size(const Model& model) {
-  return std::visit([](const auto& members) { return ledger_bytes(members); }, model.members);
+  std::size_t bytes = 0;
+  for (const auto& member : model.members) bytes += member->ledger_bytes();
+  return bytes;
 }
 
 const char* ledger_name(LedgerMode mode) {
@@ -104,6 +88,44 @@ Json to_json(const Model& model) {
   return json;
 }
 
+// What would have to be bad for the fit not to be trusted.
+void print_certificate(const Certificate& certificate) {
+  fmt::print("\ncertificate, over {} rows\n", certificate.examples);
+  if (certificate.negative_messages) {
+    fmt::print("  messages that took precision away: {}\n", *certificate.negative_messages);
+  }
+  if (const auto& joint = certificate.joint) {
+    fmt::print("  linearised network: {:.3g} deviations of a prediction from the exact one\n",
+               joint->linearisation_error);
+    fmt::print(
+        "  largest share of a row in its own prediction: {:.3g}{}\n", joint->largest_leverage,
+        joint->rows_alone == 0
+            ? ""
+            : fmt::format("; {} rows have no prediction without themselves", joint->rows_alone));
+    fmt::print("  next step: {:.2g} deviations of the weights; damping {:.2g}\n", joint->step_left,
+               joint->damping);
+  }
+  const Bounded& bounded = certificate.bounded;
+  if (bounded.prior_precisions + bounded.noise_variances + bounded.noise_levels > 0) {
+    fmt::print(
+        "  at an end of what is allowed, all members together: {} prior precisions, the noise of "
+        "{} rows, {} noise levels\n",
+        bounded.prior_precisions, bounded.noise_variances, bounded.noise_levels);
+  }
+  for (std::size_t l = 0; l < certificate.layers.size(); ++l) {
+    const LayerCertificate& layer = certificate.layers[l];
+    fmt::print("  layer {}: precisions {:.3g} to {:.3g}", l + 1, layer.smallest_precision,
+               layer.largest_precision);
+    if (layer.product_messages > 0) {
+      fmt::print(
+          "; {:.1f} % of {} product messages outside the theorem (signal to noise below 2), "
+          "median {:.2g}",
+          100 * layer.share_below_two, layer.product_messages, layer.signal_to_noise[2]);
+    }
+    fmt::print("\n");
+  }
+}
+
 void print_model(const Model& model, const std::filesystem::path& path) {
   const FitReport& report = model.report;
   fmt::print("{}: {}, {}\n", path.string(), bytes_text(std::filesystem::file_size(path)),
@@ -123,7 +145,7 @@ void print_model(const Model& model, const std::filesystem::path& path) {
               fmt::format("{}, {} weights, members: {}, slope {:g}, rule {}, {} belief",
                           list_text(report.layers, "-"), report.weights, model.options.ensemble,
                           model.options.slope, name_of(model.options.rule),
-                          model.options.belief == Belief::joint ? "joint" : "independent"));
+                          model.options.belief == BeliefKind::joint ? "joint" : "independent"));
   print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}", report.rows, report.epochs,
                                       name_of(report.stopped)));
   for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
@@ -145,27 +167,7 @@ void print_model(const Model& model, const std::filesystem::path& path) {
                layer.inputs * layer.outputs, layer.mean_size, layer.mean_std, 100 * layer.sure,
                layer.gained);
   }
-  fmt::print("\ncertificate, {} examples, {} values repaired\n", report.certificate.examples,
-             report.certificate.repaired);
-  const Bounded& bounded = report.certificate.bounded;
-  if (bounded.prior_precisions + bounded.noise_variances + bounded.noise_levels > 0) {
-    fmt::print(
-        "  at an end of what is allowed, all members together: {} prior precisions, the noise of "
-        "{} rows, {} noise levels\n",
-        bounded.prior_precisions, bounded.noise_variances, bounded.noise_levels);
-  }
-  for (std::size_t l = 0; l < report.certificate.layers.size(); ++l) {
-    const LayerCertificate& layer = report.certificate.layers[l];
-    fmt::print("  layer {}: precisions {:.3g} to {:.3g}", l + 1, layer.smallest_precision,
-               layer.largest_precision);
-    if (layer.product_messages > 0) {
-      fmt::print(
-          "; {:.1f} % of {} product messages outside the theorem (signal to noise below 2), "
-          "median {:.2g}",
-          100 * layer.share_below_two, layer.product_messages, layer.signal_to_noise[2]);
-    }
-    fmt::print("\n");
-  }
+  print_certificate(report.certificate);
 }
 
 void run(const Arguments& arguments) {

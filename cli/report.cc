@@ -55,7 +55,7 @@ void print_fit(const Model& model) {
       "network",
       fmt::format("{}, {} weights, {} member{}, {} belief", list_text(report.layers, "-"),
                   report.weights, model.options.ensemble, model.options.ensemble == 1 ? "" : "s",
-                  model.options.belief == Belief::joint ? "joint" : "independent"));
+                  model.options.belief == BeliefKind::joint ? "joint" : "independent"));
   print_entry("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
   for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
     const std::string of =
@@ -75,7 +75,7 @@ void print_fit(const Model& model) {
                                         report.stream ? "of each row before it was learnt"
                                                       : "as a held-out set would score"));
   print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
-  if (model.options.belief == Belief::joint && model.options.ledger != LedgerMode::full) {
+  if (model.options.belief == BeliefKind::joint && model.options.ledger != LedgerMode::full) {
     print_entry("ledger", "not kept, it would be large: to forget rows will need --data");
   }
   if (report.stream) {
@@ -113,13 +113,21 @@ Json certificate_json(const Certificate& certificate) {
                       {"smallest_precision", layer.smallest_precision},
                       {"largest_precision", layer.largest_precision}});
   }
-  return {{"examples", certificate.examples},
-          {"repaired", certificate.repaired},
-          {"bounded",
-           {{"prior_precisions", certificate.bounded.prior_precisions},
-            {"noise_variances", certificate.bounded.noise_variances},
-            {"noise_levels", certificate.bounded.noise_levels}}},
-          {"layers", std::move(layers)}};
+  Json json{{"examples", certificate.examples},
+            {"bounded",
+             {{"prior_precisions", certificate.bounded.prior_precisions},
+              {"noise_variances", certificate.bounded.noise_variances},
+              {"noise_levels", certificate.bounded.noise_levels}}},
+            {"layers", std::move(layers)}};
+  if (certificate.negative_messages) json["negative_messages"] = *certificate.negative_messages;
+  if (const auto& joint = certificate.joint) {
+    json["joint"] = {{"linearisation_error", joint->linearisation_error},
+                     {"largest_leverage", joint->largest_leverage},
+                     {"rows_alone", joint->rows_alone},
+                     {"damping", joint->damping},
+                     {"step_left", joint->step_left}};
+  }
+  return json;
 }
 
 Json per_target(const std::vector<double>& values) {
@@ -138,7 +146,7 @@ Json fit_json(const Model& model) {
           {"weights", report.weights},
           {"layers", report.layers},
           {"ensemble", model.options.ensemble},
-          {"belief", model.options.belief == Belief::joint ? "joint" : "independent"},
+          {"belief", model.options.belief == BeliefKind::joint ? "joint" : "independent"},
           {"rule", name_of(model.options.rule)},
           {"precision", model.options.single_precision ? "float" : "double"},
           {"epochs", report.epochs},

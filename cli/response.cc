@@ -92,14 +92,10 @@ struct Range {
   double low, high;
 };
 
-// Of a standardised input, as a noise network remembers it, else as in the rows given.
+// Of a standardised input, as the model remembers it, else as in the rows given.
 Range seen_range(const Model& model, const Place& place, const EncodedRows* rows) {
-  if (const auto* joint = std::get_if<JointMembers>(&model.members)) {
-    const JointMember& member = joint->members.front();
-    if (member.log_noise) {
-      return {member.noise_inputs.low[place.first], member.noise_inputs.high[place.first]};
-    }
-  }
+  const InputRange seen = model.members.front()->seen_inputs();
+  if (!seen.low.empty()) return {seen.low[place.first], seen.high[place.first]};
   if (rows != nullptr) {
     const auto numbers = numbers_of(place, *rows, model.encoder.width());
     if (!numbers.empty()) {

@@ -1,5 +1,5 @@
 // Algorithm 1 beside Adam (App. E): four learning rates, and what an epoch costs.
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <fmt/core.h>
 
 #include <chrono>
@@ -21,12 +21,13 @@ constexpr std::size_t epochs = 200;
 // Seconds per epoch of Algorithm 1, batches as in the paper, training NLL after each epoch included.
 double algorithm_epoch(Rule rule, const Task& task) {
   constexpr std::size_t timed = 50;
-  Trainer<double> trainer(task.model, draw_prior(task.model, prior_seed(shown_seed)),
-                          {.rule = rule,
-                           .batch_size = task.batch_size,
-                           .max_epochs = timed,
-                           .tolerance = 0,
-                           .noise = {.variance = {task.noise_deviation * task.noise_deviation}}});
+  IndependentBelief<double> trainer(
+      task.model, draw_prior(task.model, prior_seed(shown_seed)),
+      {.batch_size = task.batch_size,
+       .max_epochs = timed,
+       .tolerance = 0,
+       .noise = {.variance = {task.noise_deviation * task.noise_deviation}}},
+      {.rule = rule});
   trainer.append({task.train.features, task.train.targets, task.train.size()});
   const auto start = std::chrono::steady_clock::now();
   trainer.fit();

@@ -23,7 +23,7 @@ json laplace(Run& run) {
                                            -0.10, "-0.10, 20 tasks", ""));
   append_shown(regression_task(shown_seed), shown_seed, result);
   std::size_t negative = 0;
-  for (const std::size_t count : laplace.repaired) negative += count;
+  for (const std::size_t count : laplace.negative) negative += count;
   result.summary["laplace"]["weights_without_curvature"] = negative;
   return as_result(
       std::move(result),
@@ -33,7 +33,7 @@ json laplace(Run& run) {
         "MAP by libtorch's Adam (0.1, 200 epochs of one step) under N(0, 2 / fan_in), diagonal of "
         "the "
         "exact Hessian by automatic differentiation, 1,000 draws"},
-       {"repaired",
+       {"negative",
         "of laplace: weights whose curvature is not positive; they keep the prior's variance"}});
 }
 

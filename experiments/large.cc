@@ -1,6 +1,6 @@
 // The 1,932-weight task of App. G, with four outputs: does training reach the noise floor, does it stay
 // there, and what do predictions outside say?
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <fmt/core.h>
 
 #include <chrono>
@@ -43,13 +43,13 @@ double largest_rise(const std::vector<double>& nll) {
 Method long_run(Rule rule, std::size_t epochs) {
   return {
       std::string(name_of(rule)), [rule, epochs](const Task& task, std::uint64_t seed) {
-        const auto trainer = std::make_shared<Trainer<double>>(
+        const auto trainer = std::make_shared<IndependentBelief<double>>(
             task.model, draw_prior(task.model, prior_seed(seed)),
-            TrainingOptions{.rule = rule,
-                            .batch_size = task.batch_size,
+            TrainingOptions{.batch_size = task.batch_size,
                             .max_epochs = epochs,
                             .tolerance = 0,
-                            .noise = {.variance = {task.noise_deviation * task.noise_deviation}}});
+                            .noise = {.variance = {task.noise_deviation * task.noise_deviation}}},
+            IndependentOptions{.rule = rule});
         trainer->append({task.train.features, task.train.targets, task.train.size()});
         const auto start = std::chrono::steady_clock::now();
         FitResult result = trainer->fit();
@@ -61,7 +61,7 @@ Method long_run(Rule rule, std::size_t epochs) {
                 },
             .train_nll = std::move(result.train_nll),
             .epochs = static_cast<double>(epochs),
-            .repaired = result.certificate.repaired,
+            .negative = result.certificate.negative_messages.value_or(0),
             .seconds = seconds.count()};
       }};
 }
@@ -104,11 +104,11 @@ std::vector<Contender> contenders(std::size_t epochs) {
 struct Outcome {
   std::vector<double> train_nll;
   double extrapolation_nll = std::nan(""), delta = std::nan(""), seconds = 0;
-  std::size_t repaired = 0;
+  std::size_t negative = 0;
 };
 
 Outcome outcome_of(const Fit& fit, const Task& task) {
-  Outcome outcome{.train_nll = fit.train_nll, .seconds = fit.seconds, .repaired = fit.repaired};
+  Outcome outcome{.train_nll = fit.train_nll, .seconds = fit.seconds, .negative = fit.negative};
   if (fit.failed()) return outcome;
   outcome.extrapolation_nll = mean_nll(fit.predict(task.extrapolation), task.extrapolation.truth);
   outcome.delta = calibration_delta(fit.predict(task.calibration), task.calibration.truth);
@@ -117,10 +117,10 @@ Outcome outcome_of(const Fit& fit, const Task& task) {
 
 json summary_of(const std::vector<Outcome>& outcomes) {
   std::vector<double> last, second, delta, nll, rise, stop, at_stop, milliseconds;
-  std::size_t repaired = 0;
+  std::size_t negative = 0;
   std::size_t failures = 0;
   for (const Outcome& one : outcomes) {
-    repaired += one.repaired;
+    negative += one.negative;
     if (!std::isfinite(one.extrapolation_nll)) {
       ++failures;
       continue;
@@ -135,7 +135,7 @@ json summary_of(const std::vector<Outcome>& outcomes) {
     at_stop.push_back(curve[stopping_epoch(curve) - 1]);
     milliseconds.push_back(1e3 * one.seconds / static_cast<double>(curve.size()));
   }
-  json summary{{"seeds", outcomes.size()}, {"failures", failures}, {"repaired", repaired}};
+  json summary{{"seeds", outcomes.size()}, {"failures", failures}, {"negative", negative}};
   if (last.empty()) return summary;
   summary.update({{"train_nll", median(last)},
                   {"extrapolation_nll_median", median(nll)},

@@ -1,6 +1,6 @@
 // Beyond the paper: what replacement is for. Held-out log-likelihood after 10 to 400 epochs with the
 // three ledger modes; the filter (none) absorbs the data again in every epoch.
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <fmt/core.h>
 
 #include "experiments/experiment.h"
@@ -29,12 +29,12 @@ json long_runs() {
   json rows = json::array();
   for (const auto& [name, mode] : modes) {
     for (const std::size_t epochs : {1U, 10U, 40U, 100U, 400U}) {
-      Trainer<double> trainer(network, draw_prior(network, 1),
-                              {.batch_size = 10,
-                               .max_epochs = epochs,
-                               .tolerance = 0,
-                               .ledger = mode,
-                               .noise = {.variance = {0.25}}});
+      IndependentBelief<double> trainer(network, draw_prior(network, 1),
+                                        {.batch_size = 10,
+                                         .max_epochs = epochs,
+                                         .tolerance = 0,
+                                         .ledger = mode,
+                                         .noise = {.variance = {0.25}}});
       trainer.append({train.inputs, train.targets, rows_trained});
       trainer.fit();
       const double likelihood =

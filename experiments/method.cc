@@ -1,6 +1,6 @@
 #include "experiments/method.h"
 
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
 
@@ -14,14 +14,13 @@ constexpr std::size_t members = 10;
 
 Mixture<double> fit_paper(Rule rule, std::size_t draws, const Task& task, std::uint64_t seed) {
   const TrainingOptions options{
-      .rule = rule,
       .batch_size = task.batch_size,
       .max_epochs = task.max_epochs,
       .noise = {.variance = {task.noise_deviation * task.noise_deviation}}};
   std::vector<std::uint64_t> seeds;
   for (std::size_t m = 0; m < draws; ++m) seeds.push_back(prior_seed(seed, m));
   const Data data{task.train.features, task.train.targets, task.train.size()};
-  return fit_mixture<double>(task.model, seeds, data, options);
+  return fit_mixture<double>(task.model, seeds, data, options, {.rule = rule});
 }
 
 Fit paper_fit(Rule rule, std::size_t draws, const Task& task, std::uint64_t seed) {
@@ -31,7 +30,7 @@ Fit paper_fit(Rule rule, std::size_t draws, const Task& task, std::uint64_t seed
     Fit fit;
     for (const FitResult& result : mixture->results) {
       fit.epochs += static_cast<double>(result.epochs) / static_cast<double>(draws);
-      fit.repaired += result.certificate.repaired;
+      fit.negative += result.certificate.negative_messages.value_or(0);
     }
     fit.train_nll = mixture->results.front().train_nll;
     fit.predict = [mixture](const Rows& rows) {
@@ -69,7 +68,7 @@ Fit default_fit(const Task& task, std::uint64_t seed) {
   return {.predict = [model](const Rows& rows) { return model->predict(table_of(rows), 1); },
           .train_nll = {report.train_nll},
           .epochs = static_cast<double>(report.epochs),
-          .repaired = report.certificate.repaired};
+          .negative = report.certificate.negative_messages.value_or(0)};
 }
 
 // The method's fit, with its seconds.

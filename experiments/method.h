@@ -18,7 +18,7 @@ struct Fit {
   std::function<std::vector<Predicted>(const Rows&)> predict = {};  // none: the method failed
   std::vector<double> train_nll = {};                               // after each epoch
   double epochs = 0;                                                // mean over members
-  std::size_t repaired = 0;
+  std::size_t negative = 0;
   double seconds = 0;
 
   bool failed() const { return !predict; }

@@ -34,11 +34,11 @@ json regression(Run& run) {
                                              -0.16, "-0.16 on its one task", ""));
   result.verdicts.push_back(median_verdict("Calibration of direct outside, Δ", direct.delta, -0.09,
                                            "-0.09 [0.44], 20 tasks", ""));
-  std::size_t repaired = 0;
-  for (const std::size_t one : direct.repaired) repaired += one;
+  std::size_t negative = 0;
+  for (const std::size_t one : direct.negative) negative += one;
   result.verdicts.push_back(verdict("Negative or non-finite messages of direct",
-                                    fmt::format("{} in {} tasks", repaired, direct.nll.size()),
-                                    "none (Corollary no-neg-prec)", agrees_if(repaired == 0)));
+                                    fmt::format("{} in {} tasks", negative, direct.nll.size()),
+                                    "none (Corollary no-neg-prec)", agrees_if(negative == 0)));
   const Task task = regression_task(shown_seed);
   append_shown(task, shown_seed, result);
   append_beliefs(task, result.figures);

@@ -142,7 +142,7 @@ Method diagonal_laplace() {
             const auto diagonal =
                 baselines::hessian_diagonal(problem_of(task), map.weights, precision);
             const auto belief = baselines::laplace(map.weights, diagonal, precision);
-            fit.repaired = belief.negative_curvatures;
+            fit.negative = belief.negative_curvatures;
             fit.predict = predict_by_gaussians(task, seed, belief.mean, belief.variance);
             return fit;
           }};

@@ -31,7 +31,7 @@ double mean_of(const std::vector<double>& values) {
 void take(const Fit& fit, const Task& task, Regions regions, std::size_t n, Scores& scores) {
   scores.epochs[n] = fit.epochs;
   scores.seconds[n] = fit.seconds;
-  scores.repaired[n] = fit.repaired;
+  scores.negative[n] = fit.negative;
   if (fit.failed()) return;
   if (!fit.train_nll.empty()) scores.train_nll[n] = fit.train_nll.back();
   const auto outside = fit.predict(task.calibration);
@@ -77,7 +77,7 @@ Scores score(Run& run, MakeTask make, const Method& method, std::size_t tasks, R
                 .seconds = none,
                 .outside_curve = no_curves,
                 .inside_curve = no_curves,
-                .repaired = std::vector<std::size_t>(tasks)};
+                .negative = std::vector<std::size_t>(tasks)};
   run.each(tasks, [&](std::size_t n) {
     const std::uint64_t seed = n + 1;
     const Task task = make(seed);
@@ -89,9 +89,9 @@ Scores score(Run& run, MakeTask make, const Method& method, std::size_t tasks, R
 json summarise(const Scores& scores, std::size_t tasks) {
   const auto nll = finite_of(scores.nll, tasks);
   const auto delta = finite_of(scores.delta, tasks);
-  std::size_t repaired = 0;
-  for (std::size_t n = 0; n < tasks; ++n) repaired += scores.repaired[n];
-  json result{{"seeds", tasks}, {"failures", tasks - nll.size()}, {"repaired", repaired}};
+  std::size_t negative = 0;
+  for (std::size_t n = 0; n < tasks; ++n) negative += scores.negative[n];
+  json result{{"seeds", tasks}, {"failures", tasks - nll.size()}, {"negative", negative}};
   const auto put = [&](const char* key, double (*of)(const std::vector<double>&),
                        const std::vector<double>& values) {
     result[key] = values.empty() ? json() : json(of(values));

@@ -21,7 +21,7 @@ struct Scores {
   std::vector<double> train_nll;     // after the last epoch
   std::vector<double> epochs, seconds;
   std::vector<std::vector<double>> outside_curve, inside_curve;  // coverage by level
-  std::vector<std::size_t> repaired;
+  std::vector<std::size_t> negative;
 };
 
 using MakeTask = Task (*)(std::uint64_t seed);

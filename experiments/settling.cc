@@ -1,6 +1,6 @@
 // Beyond the paper: does training settle? 500 epochs on one small table, with the messages computed from
 // the cavity or from the full belief, for batches of several sizes and noise assumed right or wrong.
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <dma/special/larger.h>
 #include <fmt/core.h>
 
@@ -20,9 +20,10 @@ constexpr std::size_t rows = 100;
 constexpr std::size_t epochs = 500;
 
 // The largest movement of a prediction from the last epoch but one to the last, in its deviations.
-double last_movement(const NoisyWave& table, const TrainingOptions& options) {
+double last_movement(const NoisyWave& table, const TrainingOptions& options,
+                     const IndependentOptions& own) {
   const Architecture network{.widths = {3, 10, 1}, .slopes = {0.1}, .bias = {true}};
-  Trainer<double> trainer(network, draw_prior(network, 1), options);
+  IndependentBelief<double> trainer(network, draw_prior(network, 1), options, own);
   trainer.append({table.inputs, table.targets, rows});
   Prediction before;
   Prediction after;
@@ -50,12 +51,13 @@ json settling() {
     for (const std::size_t batch_size : {1U, 5U, 20U}) {
       for (const bool belief : {false, true}) {
         for (const Rule rule : {Rule::direct, Rule::linear}) {
-          const double moved = last_movement(table, {.rule = rule,
-                                                     .batch_size = batch_size,
-                                                     .max_epochs = 1,
-                                                     .tolerance = 0,
-                                                     .belief_from_epoch = belief ? 1 : never,
-                                                     .noise = {.variance = {noise}}});
+          const double moved =
+              last_movement(table,
+                            {.batch_size = batch_size,
+                             .max_epochs = 1,
+                             .tolerance = 0,
+                             .noise = {.variance = {noise}}},
+                            {.rule = rule, .belief_from_epoch = belief ? 1 : never});
           const std::string method =
               std::string(belief ? "belief" : "cavity") + ", " + std::string(name_of(rule));
           auto& settled = summary[method]["settled"];

@@ -1,7 +1,7 @@
 // The model file. Its checksum would stop every mutation at the door, so the target repairs it, and the mutator
 // also works on the description and keeps the header's length right. A model that loads predicts, forgets, learns a row,
 // and is the same file again when it is written.
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
 

@@ -31,7 +31,7 @@ constexpr Setting settings[]{
     {"no-selection", [](RegressorOptions& o) { o.selection = false; }},
     {"few-units", [](RegressorOptions& o) { o.hidden = {5}; }},
     {"few-epochs", [](RegressorOptions& o) { o.epochs = 10; }},
-    {"independent", [](RegressorOptions& o) { o.belief = Belief::independent; }},
+    {"independent", [](RegressorOptions& o) { o.belief = BeliefKind::independent; }},
     {"direct", [](RegressorOptions& o) { o.rule = Rule::direct; }},
 };
 

@@ -1,7 +1,8 @@
 // dma/dma.h: everything that an installed user needs.
 #pragma once
 
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
+#include <dma/belief/joint.h>
 #include <dma/data/csv.h>
 #include <dma/data/encoder.h>
 #include <dma/factors/conformance.h>
@@ -14,3 +15,4 @@
 #include <dma/regressor/stream.h>
 #include <dma/special/accuracy.h>
 #include <dma/special/normal.h>
+#include <dma/special/random.h>

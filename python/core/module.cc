@@ -1,6 +1,6 @@
 // dma._core: the library as Python sees it. What a user calls is written in Python on top of it.
 #include <dma/base/error.h>
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <dma/data/atomic_file.h>
 #include <dma/graph/graph.h>
 #include <dma/regressor/model_file.h>

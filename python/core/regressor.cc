@@ -31,8 +31,9 @@ using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 template <class T, std::size_t N>
 using Words = std::array<std::pair<const char*, T>, N>;
 
-constexpr Words<Belief, 3> beliefs{
-    {{"auto", Belief::automatic}, {"joint", Belief::joint}, {"independent", Belief::independent}}};
+constexpr Words<BeliefKind, 3> beliefs{{{"auto", BeliefKind::automatic},
+                                        {"joint", BeliefKind::joint},
+                                        {"independent", BeliefKind::independent}}};
 constexpr Words<Rule, 2> rules{{{"linear", Rule::linear}, {"direct", Rule::direct}}};
 constexpr Words<LedgerMode, 3> ledgers{
     {{"full", LedgerMode::full}, {"average", LedgerMode::average}, {"none", LedgerMode::none}}};
@@ -241,11 +242,19 @@ py::dict certificate_dict(const Certificate& certificate) {
         "largest_precision"_a = layer.largest_precision));
   }
   const Bounded& bounded = certificate.bounded;
-  return py::dict("examples"_a = certificate.examples, "repaired"_a = certificate.repaired,
+  py::dict result("examples"_a = certificate.examples,
                   "bounded"_a = py::dict("prior_precisions"_a = bounded.prior_precisions,
                                          "noise_variances"_a = bounded.noise_variances,
                                          "noise_levels"_a = bounded.noise_levels),
                   "layers"_a = layers);
+  if (certificate.negative_messages) result["negative_messages"] = *certificate.negative_messages;
+  if (const auto& joint = certificate.joint) {
+    result["joint"] =
+        py::dict("linearisation_error"_a = joint->linearisation_error,
+                 "largest_leverage"_a = joint->largest_leverage, "rows_alone"_a = joint->rows_alone,
+                 "damping"_a = joint->damping, "step_left"_a = joint->step_left);
+  }
+  return result;
 }
 
 py::dict report_dict(const Regressor& self) {
@@ -291,40 +300,9 @@ py::dict change_dict(const ChangeReport& report) {
 
 // --------------------------------------------------------------------------------------------- weights
 
-struct Moments {
-  std::vector<double> mean, std;
-};
-
-template <class T>
-std::vector<Moments> moments_of(const Members<T>& members) {
-  std::vector<Moments> result;
-  for (const Posterior<T>& posterior : members.posteriors) {
-    Moments moments;
-    for (std::size_t k = 0; k < posterior.tau.size(); ++k) {
-      const Gaussian<double> belief{static_cast<double>(posterior.tau[k]),
-                                    static_cast<double>(posterior.rho[k])};
-      moments.mean.push_back(belief.mean());
-      moments.std.push_back(belief.stddev());
-    }
-    result.push_back(std::move(moments));
-  }
-  return result;
-}
-
-std::vector<Moments> moments_of(const JointMembers& members) {
-  std::vector<Moments> result;
-  for (const JointMember& member : members.members) {
-    Moments moments{member.function.mean, marginal_variances(member.function)};
-    for (double& value : moments.std) value = std::sqrt(value);
-    result.push_back(std::move(moments));
-  }
-  return result;
-}
-
 // One pair per layer: means and standard deviations, members x units x inputs, a bias last.
 py::list weights(const Regressor& self) {
-  const auto moments =
-      std::visit([](const auto& members) { return moments_of(members); }, self.model().members);
+  const auto moments = weights_of(self.model());
   const Architecture& architecture = architecture_of(self.model());
   py::list result;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
@@ -335,8 +313,9 @@ py::list weights(const Regressor& self) {
     for (std::size_t m = 0; m < moments.size(); ++m) {
       std::copy_n(moments[m].mean.data() + architecture.offset(l), size,
                   mean.mutable_data() + m * size);
-      std::copy_n(moments[m].std.data() + architecture.offset(l), size,
-                  deviation.mutable_data() + m * size);
+      std::transform(moments[m].variance.data() + architecture.offset(l),
+                     moments[m].variance.data() + architecture.offset(l) + size,
+                     deviation.mutable_data() + m * size, [](double v) { return std::sqrt(v); });
     }
     result.append(py::make_tuple(mean, deviation));
   }

@@ -89,8 +89,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     stopped_ : str
         Why it stopped: "tolerance", "patience", "max_epochs" or "interrupted".
     certificate_ : dict
-        Counts of everything that was bounded or repaired (nothing is ever repaired), and layer by layer what
-        the messages looked like.
+        How far the fit can be trusted: what was bounded; of independent weights, messages that took precision away
+        (there should be none); of a joint belief, how far it is from linear, and how far from finished.
     coefs_mean_, coefs_std_ : list of ndarray of shape (n_members, n_inputs, n_units)
         Posterior of the weights, layer by layer; inputs and y are standardised. A joint belief has one member
         per draw and output.

@@ -1,10 +1,8 @@
 #include <dma/base/parallel.h>
 #include <dma/belief/posterior.h>
 
-#include <stdexcept>
 #include <string>
 
-#include <dma/factors/leaky_relu.h>
 #include <dma/special/random.h>
 
 #include "layers/sweep.h"
@@ -51,52 +49,7 @@ Prediction empty_prediction(std::size_t size) {
   return {std::vector<double>(size), std::vector<double>(size), std::vector<double>(size)};
 }
 
-// The noise variance of a part is exp(g), g ~ N(log(its mean) - spread^2 / 2, spread^2).
-void mix_noise(std::span<const Prediction> parts, Prediction& mixture) {
-  const auto count = static_cast<double>(parts.size());
-  for (std::size_t n = 0; n < mixture.mean.size(); ++n) {
-    double mean = 0;
-    double variance = 0;
-    const auto log_noise = [n](const Prediction& part) {
-      return std::log(part.noise_variance[n]) - part.noise_spread[n] * part.noise_spread[n] / 2;
-    };
-    for (const Prediction& part : parts) mean += log_noise(part) / count;
-    for (const Prediction& part : parts) {
-      const double apart = log_noise(part) - mean;
-      variance += (part.noise_spread[n] * part.noise_spread[n] + apart * apart) / count;
-    }
-    mixture.noise_variance[n] = std::exp(mean + variance / 2);
-    mixture.noise_spread.push_back(std::sqrt(variance));
-  }
-}
-
 }  // namespace
-
-NoPrediction::NoPrediction(std::size_t row, const std::string& why)
-    : std::runtime_error("row " + std::to_string(row) + ": the prediction is not finite; " + why) {}
-
-Prediction mix(std::span<const Prediction> parts) {
-  Prediction mixture = empty_prediction(parts.front().mean.size());
-  const auto count = static_cast<double>(parts.size());
-  for (const Prediction& part : parts) {
-    if (part.mean.size() != mixture.mean.size()) {
-      throw NetworkError("the members of a mixture must have the same outputs");
-    }
-  }
-  for (std::size_t n = 0; n < mixture.mean.size(); ++n) {
-    for (const Prediction& part : parts) {
-      mixture.mean[n] += part.mean[n] / count;
-      mixture.epistemic_variance[n] += part.epistemic_variance[n] / count;
-      mixture.noise_variance[n] += part.noise_variance[n] / count;
-    }
-    for (const Prediction& part : parts) {
-      const double apart = part.mean[n] - mixture.mean[n];
-      mixture.epistemic_variance[n] += apart * apart / count;
-    }
-  }
-  if (!parts.front().noise_spread.empty()) mix_noise(parts, mixture);
-  return mixture;
-}
 
 template <std::floating_point T>
 Prediction predict(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t rows,
@@ -141,22 +94,6 @@ std::vector<double> sample_functions(const Posterior<T>& posterior, std::span<co
     }
   }
   return result;
-}
-
-void evaluate(const Architecture& architecture, std::span<const double> weights,
-              std::vector<double>& values) {
-  std::vector<double> next;
-  for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    if (architecture.has_bias(l)) values.push_back(1);
-    next.assign(architecture.width(l), 0);
-    const std::size_t fan_in = architecture.fan_in(l);
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      const auto row = weights.subspan(architecture.offset(l) + i * fan_in, fan_in);
-      for (std::size_t j = 0; j < fan_in; ++j) next[i] += row[j] * values[j];
-      if (l + 1 < architecture.layers()) next[i] = LeakyRelu{architecture.slope(l)}.apply(next[i]);
-    }
-    values.swap(next);
-  }
 }
 
 template Prediction predict(const Posterior<float>&, std::span<const double>, std::size_t,

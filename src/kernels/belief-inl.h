@@ -2,6 +2,8 @@
 // bits as one by one.
 #include <hwy/highway.h>
 
+#include <limits>
+
 #include "kernels/layer.h"
 #include "kernels/unit.h"
 
@@ -36,12 +38,15 @@ void open_batch(const BatchBelief<T>& belief) {
 }
 
 template <class T>
-bool close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
-                 const InputMessages<T>& new_belief) {
+Closed close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
+                   const InputMessages<T>& new_belief) {
   const hn::CappedTag<T, slack> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto one = hn::Set(d, T(1));
+  const auto largest = hn::Set(d, std::numeric_limits<T>::max());
+  const auto rounding = hn::Set(d, -rounding_of_precision<T>);
   auto is_proper = hn::FirstN(d, lanes);
+  auto negative = hn::Zero(d);
   std::size_t k = 0;
   for (; k + lanes <= belief.weights; k += lanes) {
     const auto mean = hn::LoadU(d, belief.mean + k);
@@ -59,14 +64,15 @@ bool close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
     const auto new_tau = hn::Add(hn::LoadU(d, belief.cavity_tau + k), tau);
     hn::StoreU(new_rho, d, new_belief.rho + k);
     hn::StoreU(new_tau, d, new_belief.tau + k);
-    const auto is_finite = hn::And(hn::IsFinite(new_rho), hn::IsFinite(new_tau));
+    const auto is_finite = hn::And(hn::Le(new_rho, largest), hn::Le(hn::Abs(new_tau), largest));
     is_proper = hn::And(is_proper, hn::And(is_finite, hn::Gt(new_rho, hn::Zero(d))));
+    const auto is_negative = hn::Lt(rho, hn::Mul(rounding, new_rho));
+    negative = hn::Add(negative, hn::IfThenElseZero(is_negative, one));
   }
-  bool all_proper = hn::AllTrue(d, is_proper);
-  for (; k < belief.weights; ++k) {
-    all_proper = close_weight(belief, message, new_belief, k) && all_proper;
-  }
-  return all_proper;
+  Closed closed{hn::AllTrue(d, is_proper),
+                static_cast<std::size_t>(hn::GetLane(hn::SumOfLanes(d, negative)))};
+  for (; k < belief.weights; ++k) close_weight(belief, message, new_belief, k, closed);
+  return closed;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -18,6 +18,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <limits>
 
 #include <dma/factors/factor.h>
 
@@ -106,6 +107,16 @@ struct BatchBelief {
   T* variance;
 };
 
+// What became of a batch.
+struct Closed {
+  bool proper = true;        // every weight's new belief is a proper Gaussian
+  std::size_t negative = 0;  // messages that took precision away, beyond rounding
+};
+
+// Of a precision.
+template <std::floating_point T>
+inline constexpr T rounding_of_precision = 64 * std::numeric_limits<T>::epsilon();
+
 template <std::floating_point T>
 struct LayerKernels {
   void (*forward)(const DenseLayer<T>& layer, const LayerInput<T>& input, const UnitSums<T>& sums);
@@ -135,9 +146,9 @@ struct LayerKernels {
   //   rho = 1 / v - 1 / v0 = (v0 - v) / (v0 v),   tau = m / v - m0 / v0 = (m (v0 - v) + (m - m0) v) / (v0 v),
   // exactly 0 for a weight that has learnt nothing, and never negative for one whose variance has not grown.
   // The new belief is the cavity times the message. The message may lie where the start does, and the new belief
-  // where the cavity does. False if a weight's new belief is not a proper Gaussian.
-  bool (*close_batch)(const BatchBelief<T>& belief, const InputMessages<T>& message,
-                      const InputMessages<T>& new_belief);
+  // where the cavity does.
+  Closed (*close_batch)(const BatchBelief<T>& belief, const InputMessages<T>& message,
+                        const InputMessages<T>& new_belief);
 };
 
 template <std::floating_point T>

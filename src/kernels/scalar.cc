@@ -99,13 +99,13 @@ void open_batch(const BatchBelief<T>& belief) {
 }
 
 template <std::floating_point T>
-bool close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
-                 const InputMessages<T>& new_belief) {
-  bool proper = true;
+Closed close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message,
+                   const InputMessages<T>& new_belief) {
+  Closed closed;
   for (std::size_t k = 0; k < belief.weights; ++k) {
-    proper = close_weight(belief, message, new_belief, k) && proper;
+    close_weight(belief, message, new_belief, k, closed);
   }
-  return proper;
+  return closed;
 }
 
 }  // namespace

@@ -58,10 +58,9 @@ void open_weight(const BatchBelief<T>& belief, std::size_t k) {
   belief.start_mean[k] = belief.mean[k] = belief.cavity_tau[k] * belief.variance[k];
 }
 
-// False if the new belief is not a proper Gaussian.
 template <std::floating_point T>
-bool close_weight(const BatchBelief<T>& belief, const InputMessages<T>& message,
-                  const InputMessages<T>& new_belief, std::size_t k) {
+void close_weight(const BatchBelief<T>& belief, const InputMessages<T>& message,
+                  const InputMessages<T>& new_belief, std::size_t k, Closed& closed) {
   const T mean = belief.mean[k];
   const T variance = belief.variance[k];
   const T inverse = 1 / (belief.start_variance[k] * variance);
@@ -71,8 +70,9 @@ bool close_weight(const BatchBelief<T>& belief, const InputMessages<T>& message,
   message.tau[k] = tau;
   new_belief.rho[k] = belief.cavity_rho[k] + message.rho[k];
   new_belief.tau[k] = belief.cavity_tau[k] + message.tau[k];
-  return new_belief.rho[k] > 0 && std::isfinite(new_belief.rho[k]) &&
-         std::isfinite(new_belief.tau[k]);
+  const T rho = new_belief.rho[k];
+  if (!(rho > 0) || !std::isfinite(rho) || !std::isfinite(new_belief.tau[k])) closed.proper = false;
+  if (message.rho[k] < -rounding_of_precision<T> * rho) ++closed.negative;
 }
 
 }  // namespace dma::kernels

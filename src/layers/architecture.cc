@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include <dma/factors/leaky_relu.h>
 #include <dma/special/random.h>
 
 #include "base/require.h"
@@ -43,6 +44,12 @@ std::size_t Architecture::offset(std::size_t layer) const {
   std::size_t sum = 0;
   for (std::size_t l = 0; l < layer; ++l) sum += width(l) * fan_in(l);
   return sum;
+}
+
+std::size_t Architecture::layer_of(std::size_t weight) const {
+  std::size_t layer = 0;
+  while (offset(layer + 1) <= weight) ++layer;
+  return layer;
 }
 
 void Architecture::validate(Rule rule) const {
@@ -98,6 +105,22 @@ WeightPrior draw_prior(const Architecture& architecture, std::uint64_t seed, dou
     }
   }
   return prior;
+}
+
+void evaluate(const Architecture& architecture, std::span<const double> weights,
+              std::vector<double>& values) {
+  std::vector<double> next;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    if (architecture.has_bias(l)) values.push_back(1);
+    next.assign(architecture.width(l), 0);
+    const std::size_t fan_in = architecture.fan_in(l);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const auto row = weights.subspan(architecture.offset(l) + i * fan_in, fan_in);
+      for (std::size_t j = 0; j < fan_in; ++j) next[i] += row[j] * values[j];
+      if (l + 1 < architecture.layers()) next[i] = LeakyRelu{architecture.slope(l)}.apply(next[i]);
+    }
+    values.swap(next);
+  }
 }
 
 }  // namespace dma

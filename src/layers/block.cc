@@ -27,13 +27,14 @@ Matrix first_units(std::span<const double> inputs, std::size_t first, std::size_
   return units;
 }
 
-struct Layer {
-  Matrix units;        // its inputs, with the bias; a row per row
-  Matrix derivatives;  // of these by the sums below; of the first layer none
-};
+void multiply_rows(std::size_t rows, const double* a, const double* b, double* to) {
+  for (std::size_t n = 0; n < rows; ++n) to[n] = a[n] * b[n];
+}
 
-Layer layer_above(const Architecture& architecture, JointUnit unit, std::size_t below,
-                  const Matrix& sums) {
+}  // namespace
+
+Block::Layer Block::layer_above(const Architecture& architecture, JointUnit unit, std::size_t below,
+                                const Matrix& sums) {
   const auto count = static_cast<std::size_t>(sums.size());
   Layer layer{Matrix(sums.rows(), sums.cols() + 1), Matrix(sums.rows(), sums.cols())};
   if (unit == JointUnit::step) {
@@ -46,87 +47,57 @@ Layer layer_above(const Architecture& architecture, JointUnit unit, std::size_t 
   return layer;
 }
 
-void multiply_rows(std::size_t rows, const double* a, const double* b, double* to) {
-  for (std::size_t n = 0; n < rows; ++n) to[n] = a[n] * b[n];
-}
-
-std::vector<Layer> forward(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                           std::span<const double> inputs, std::size_t first, std::size_t count,
-                           double* values) {
-  const std::size_t layers = architecture.layers();
-  std::vector<Layer> layer(layers);
-  layer[0].units = first_units(inputs, first, count, architecture.inputs());
-  for (std::size_t l = 0; l < layers; ++l) {
+Block::Block(const Architecture& architecture, JointUnit unit, const Vector& weights,
+             std::span<const double> inputs, std::size_t first, std::size_t count, double* values)
+    : architecture_(architecture), weights_(weights), layers_(architecture.layers()) {
+  layers_[0].units = first_units(inputs, first, count, architecture.inputs());
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
     Matrix sums = Matrix::Zero(index(count), index(architecture.width(l)));
-    backend::add_product(backend::operand(layer[l].units),
+    backend::add_product(backend::operand(layers_[l].units),
                          weights_of(architecture, l, weights).transposed(), backend::target(sums));
-    if (l + 1 == layers) {
+    if (l + 1 == layers_.size()) {
       std::copy_n(sums.data(), count, values);
     } else {
-      layer[l + 1] = layer_above(architecture, unit, l, sums);
+      layers_[l + 1] = layer_above(architecture, unit, l, sums);
     }
   }
-  return layer;
 }
 
-// take(layer, back): from the last layer to the first; back holds df / d sums, times the scale.
-template <class Take>
-void backward(const Architecture& architecture, const Vector& weights,
-              const std::vector<Layer>& layer, Matrix back, const Take& take) {
-  for (std::size_t l = layer.size(); l-- > 0;) {
-    take(l, back);
+void Block::write_gradients(std::span<const double> scales, Matrix& gradients) const {
+  write(Eigen::Map<const Vector>(scales.data(), index(scales.size())), scales.size(), gradients);
+}
+
+void Block::write_lots(std::size_t lot_rows, Matrix& lots) const {
+  write(Matrix::Ones(layers_.front().units.rows(), 1), lot_rows, lots);
+}
+
+// From the last layer to the first; back holds df / d sums, times the scale.
+void Block::write(Matrix back, std::size_t lot_rows, Matrix& lots) const {
+  const auto count = static_cast<std::size_t>(back.rows());
+  const auto size = static_cast<std::size_t>(weights_.size());
+  const std::size_t lot_count = (count + lot_rows - 1) / lot_rows;
+  lots.resize(index(lot_rows), index(lot_count * size));
+  if (count < lot_count * lot_rows) lots.rightCols(weights_.size()).setZero();
+  for (std::size_t l = layers_.size(); l-- > 0;) {
+    const Matrix& units = layers_[l].units;
+    for (std::size_t lot = 0; lot < lot_count; ++lot) {
+      const std::size_t begin = lot * lot_rows;
+      const std::size_t rows = std::min(lot_rows, count - begin);
+      double* to = lots.data() + (lot * size + architecture_.offset(l)) * lot_rows;
+      for (Eigen::Index i = 0; i < back.cols(); ++i) {
+        for (Eigen::Index j = 0; j < units.cols(); ++j, to += lot_rows) {
+          multiply_rows(rows, back.data() + i * back.rows() + begin,
+                        units.data() + j * units.rows() + begin, to);
+        }
+      }
+    }
     if (l == 0) break;
-    backend::Operand above = weights_of(architecture, l, weights);
+    backend::Operand above = weights_of(architecture_, l, weights_);
     --above.columns;  // nothing is below the bias
     Matrix below = Matrix::Zero(back.rows(), index(above.columns));
     backend::add_product(backend::operand(back), above, backend::target(below));
-    back = below.cwiseProduct(layer[l].derivatives);
+    back = below.cwiseProduct(layers_[l].derivatives);
   }
-}
-
-// In lots of so many rows; a lot of all rows is a matrix with a row per row. back: of the last layer's sums.
-void write_gradients(const Architecture& architecture, const Vector& weights,
-                     const std::vector<Layer>& layers, Matrix back, std::size_t lot_rows,
-                     Matrix& lots) {
-  const auto count = static_cast<std::size_t>(back.rows());
-  const auto size = static_cast<std::size_t>(weights.size());
-  const std::size_t lot_count = (count + lot_rows - 1) / lot_rows;
-  lots.resize(index(lot_rows), index(lot_count * size));
-  if (count < lot_count * lot_rows) lots.rightCols(weights.size()).setZero();
-  backward(architecture, weights, layers, std::move(back),
-           [&](std::size_t l, const Matrix& of_sums) {
-             const Matrix& units = layers[l].units;
-             for (std::size_t lot = 0; lot < lot_count; ++lot) {
-               const std::size_t begin = lot * lot_rows;
-               const std::size_t rows = std::min(lot_rows, count - begin);
-               double* to = lots.data() + (lot * size + architecture.offset(l)) * lot_rows;
-               for (Eigen::Index i = 0; i < of_sums.cols(); ++i) {
-                 for (Eigen::Index j = 0; j < units.cols(); ++j, to += lot_rows) {
-                   multiply_rows(rows, of_sums.data() + i * of_sums.rows() + begin,
-                                 units.data() + j * units.rows() + begin, to);
-                 }
-               }
-             }
-           });
-}
-
-}  // namespace
-
-void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                    std::span<const double> inputs, std::size_t first, std::size_t count,
-                    double* values, Matrix* gradients, const double* scales) {
-  const auto layers = forward(architecture, unit, weights, inputs, first, count, values);
-  if (gradients == nullptr) return;
-  Matrix back = Matrix::Ones(index(count), 1);
-  if (scales != nullptr) back = Eigen::Map<const Vector>(scales, index(count));
-  write_gradients(architecture, weights, layers, std::move(back), count, *gradients);
-}
-
-void network_lots(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                  std::span<const double> inputs, std::size_t first, std::size_t count,
-                  double* values, Matrix& lots, std::size_t lot_rows) {
-  const auto layers = forward(architecture, unit, weights, inputs, first, count, values);
-  write_gradients(architecture, weights, layers, Matrix::Ones(index(count), 1), lot_rows, lots);
 }
 
 }  // namespace dma::detail

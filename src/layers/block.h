@@ -1,8 +1,10 @@
-// layers/block.h: the values and gradients of a joint network, of many rows at a time.
+// layers/block.h: a network as a function of its weights: the values and gradients of many rows at a time.
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <span>
+#include <vector>
 
 #include <dma/layers/architecture.h>
 
@@ -24,16 +26,33 @@ void each_block(std::size_t rows, const Take& take) {
   }
 }
 
-// f(x; weights) of rows [first, first + count), and, if asked for, its gradients as rows, each times its scale if there are
-// any. A row has the same bits whatever the others are.
-void network_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                    std::span<const double> inputs, std::size_t first, std::size_t count,
-                    double* values, Matrix* gradients, const double* scales = nullptr);
+// The values f(x; weights) of rows [first, first + count), and their gradients if they are asked for. A row has the same
+// bits whatever the others are.
+class Block {
+ public:
+  Block(const Architecture& architecture, JointUnit unit, const Vector& weights,
+        std::span<const double> inputs, std::size_t first, std::size_t count, double* values);
 
-// The gradients in lots of so many rows, one lot's columns after the other's, as backend::Whitening takes them. Rows that
-// the last lot has too many are 0.
-void network_lots(const Architecture& architecture, JointUnit unit, const Vector& weights,
-                  std::span<const double> inputs, std::size_t first, std::size_t count,
-                  double* values, Matrix& lots, std::size_t lot_rows);
+  // A row per row, each times its scale.
+  void write_gradients(std::span<const double> scales, Matrix& gradients) const;
+  // In lots of so many rows, one lot's columns after the other's, as backend::Whitening takes them. Rows that the last lot
+  // has too many are 0.
+  void write_lots(std::size_t lot_rows, Matrix& lots) const;
+
+ private:
+  struct Layer {
+    Matrix units;        // its inputs, with the bias; a row per row
+    Matrix derivatives;  // of these by the sums below; of the first layer none
+  };
+
+  static Layer layer_above(const Architecture& architecture, JointUnit unit, std::size_t below,
+                           const Matrix& sums);
+  // back: of the last layer's sums. A lot of all rows is a matrix with a row per row.
+  void write(Matrix back, std::size_t lot_rows, Matrix& lots) const;
+
+  const Architecture& architecture_;
+  const Vector& weights_;
+  std::vector<Layer> layers_;
+};
 
 }  // namespace dma::detail

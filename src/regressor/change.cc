@@ -9,7 +9,6 @@
 
 #include "base/require.h"
 #include "regressor/fit.h"
-#include "regressor/joint_members.h"
 
 namespace dma {
 namespace {
@@ -93,8 +92,6 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
   Plan plan;
   plan.change.batch_rows = model.batch_rows;
   plan.change.remove = remove;
-  plan.change.learn_noise = data != nullptr;
-  plan.change.all_in_ledger = known_rows(model) == model.report.rows;
   std::optional<EncodedRows> known;
   std::optional<RowFinder> finder;
   if (data != nullptr) {
@@ -143,7 +140,7 @@ void require_old_rows(const Model& model, const ChangeOptions& options) {
 // Carries the plan out on a copy of the model, and says what happened.
 Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
                 ChangeReport& report) {
-  Model next{model.options, model.encoder, {}, {}, {}, model.report};
+  Model next{model.options, model.encoder, {}, {}, {}, model.shapes, model.report};
   const std::size_t batch_size = model.report.batch_size;
   const std::size_t appended = plan.change.append.rows;
   for (std::size_t b = 0; b < model.batch_rows.size(); ++b) {
@@ -160,14 +157,10 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
   report.batches_removed = plan.change.remove;
   report.batches_added = batches_of(appended, batch_size);
   report.batches_swept = plan.change.attach.size() + report.batches_added;
-  std::vector<FitResult> results;
-  const auto change_members = [&](const auto& members) {
-    auto changed =
-        detail::change_members(members, model.options, batch_size, plan.change, options.progress);
-    next.members = std::move(changed.members);
-    results = std::move(changed.results);
-  };
-  std::visit(change_members, model.members);
+  detail::FittedMembers changed = detail::change_members(model.members, model.options, batch_size,
+                                                         plan.change, options.progress);
+  next.members = std::move(changed.members);
+  const std::vector<FitResult>& results = changed.results;
   if (report.batches_swept > 0) {
     report.epochs = detail::most_epochs(results);
     report.stopped = detail::why_stopped(results);
@@ -191,7 +184,7 @@ struct LookedAt {
 Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
              const ChangeOptions& options, ChangeReport& report) {
   const auto predict = [&](const Model& of) {
-    return detail::predict_rows(of, detail::prepare(of), looked_at.rows.inputs, looked_at.rows.rows,
+    return detail::predict_rows(of, detail::Mixture(of), looked_at.rows.inputs, looked_at.rows.rows,
                                 of.options.threads);
   };
   const auto before = predict(model);

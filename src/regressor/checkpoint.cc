@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* format = "dma-checkpoint";
 // Another method ends with other bits: to be raised whenever a fit changes.
-constexpr const char* version = "1";
+constexpr const char* version = "2";
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
@@ -46,25 +46,6 @@ std::string difference(const std::string& of_file, const std::string& of_fit) {
     return "which cannot be read";
   }
   return "of another version";
-}
-
-Numbers read_numbers(const SafetensorsFile& file, const std::string& name) {
-  switch (file.type(name)) {
-    case NumberType::f32:
-      return file.read<float>(name, file.shape(name));
-    case NumberType::f64:
-      return file.read<double>(name, file.shape(name));
-    case NumberType::u64:
-      break;
-  }
-  return file.read<std::uint64_t>(name, file.shape(name));
-}
-
-Tensor tensor(std::string name, const Numbers& numbers) {
-  const auto lay_out = [&]<class T>(const std::vector<T>& all) -> Tensor {
-    return {std::move(name), {number_type<T>(), {all.size()}}, {std::as_bytes(std::span(all))}};
-  };
-  return std::visit(lay_out, numbers);
 }
 
 }  // namespace
@@ -102,26 +83,14 @@ void CheckpointFile::load() {
   if (file.metadata("version") != version) fail("was written by another version of dma");
   check_fit(file.metadata("options"), file.metadata("rows"));
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    const std::string prefix = member_name(m);
-    for (const std::string& name : file.names(prefix)) {
-      members_[m].emplace(name.substr(prefix.size()), read_numbers(file, name));
-    }
+    members_[m] = file.read_arrays(member_name(m));
   }
   const auto known = std::count_if(members_.begin(), members_.end(),
-                                   [](const NamedNumbers& state) { return !state.empty(); });
+                                   [](const Arrays& state) { return !state.empty(); });
   if (known > 0 && where_.say) {
     where_.say(where_.path.string() + ": goes on from there; it holds " + std::to_string(known) +
                " of " + std::to_string(members_.size()) + " members");
   }
-}
-
-template <class T>
-const std::vector<T>& CheckpointFile::read(std::size_t member, const std::string& name) const {
-  const auto found = members_[member].find(name);
-  if (found == members_[member].end()) fail("lacks " + name);
-  const auto* numbers = std::get_if<std::vector<T>>(&found->second);
-  if (numbers == nullptr) fail("holds another type of number as " + name);
-  return *numbers;
 }
 
 bool CheckpointFile::is_due() const {
@@ -131,7 +100,7 @@ bool CheckpointFile::is_due() const {
 }
 
 // A disk that is full now may not be later: tried again when it is due again.
-void CheckpointFile::keep(std::size_t member, NamedNumbers state) {
+void CheckpointFile::keep(std::size_t member, Arrays state) {
   const std::lock_guard lock(mutex_);
   members_[member] = std::move(state);
   try {
@@ -147,18 +116,13 @@ void CheckpointFile::keep(std::size_t member, NamedNumbers state) {
 void CheckpointFile::write() const {
   std::vector<Tensor> tensors;
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    for (const auto& [name, numbers] : members_[m]) {
-      tensors.push_back(tensor(member_name(m) + name, numbers));
+    for (Tensor& tensor : tensors_of(members_[m], member_name(m))) {
+      tensors.push_back(std::move(tensor));
     }
   }
   const Metadata metadata{
       {"format", format}, {"version", version}, {"options", options_}, {"rows", rows_}};
   write_safetensors(where_.path, metadata, tensors);
 }
-
-template const std::vector<double>& CheckpointFile::read(std::size_t, const std::string&) const;
-template const std::vector<float>& CheckpointFile::read(std::size_t, const std::string&) const;
-template const std::vector<std::uint64_t>& CheckpointFile::read(std::size_t,
-                                                                const std::string&) const;
 
 }  // namespace dma::detail

@@ -7,18 +7,14 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include <dma/base/arrays.h>
 #include <dma/regressor/regressor.h>
 
 namespace dma::detail {
-
-using Numbers = std::variant<std::vector<double>, std::vector<float>, std::vector<std::uint64_t>>;
-using NamedNumbers = std::map<std::string, Numbers>;
 
 class CheckpointFile {
  public:
@@ -29,14 +25,13 @@ class CheckpointFile {
 
   // Of the file as it was read.
   bool knows(std::size_t member) const { return !members_[member].empty(); }
-  template <class T>
-  const std::vector<T>& read(std::size_t member, const std::string& name) const;
+  const Arrays& read(std::size_t member) const { return members_[member]; }
   [[noreturn]] void fail(const std::string& reason) const;
 
   // Whether it is time to keep() a state; from any thread.
   bool is_due() const;
   // From any thread.
-  void keep(std::size_t member, NamedNumbers state);
+  void keep(std::size_t member, Arrays state);
 
  private:
   void load();
@@ -45,7 +40,7 @@ class CheckpointFile {
 
   const Checkpoint& where_;
   std::string options_, rows_;  // of the fit
-  std::vector<NamedNumbers> members_;
+  std::vector<Arrays> members_;
   mutable std::mutex mutex_;
   std::chrono::steady_clock::time_point written_;
   bool failed_ = false;

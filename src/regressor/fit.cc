@@ -7,7 +7,6 @@
 
 #include "base/require.h"
 #include "regressor/checkpoint.h"
-#include "regressor/joint_members.h"
 #include "regressor/noise_shape.h"
 
 namespace dma::detail {
@@ -42,13 +41,13 @@ Architecture architecture_of(const Encoder& encoder, const RegressorOptions& opt
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows) {
   const std::size_t weights = architecture_of(encoder, options, true, rows).weight_count();
   switch (options.belief) {
-    case Belief::independent:
+    case BeliefKind::independent:
       return false;
-    case Belief::joint:
+    case BeliefKind::joint:
       require(options.rule == Rule::linear, "the rule direct needs the belief independent");
       require(!options.single_precision, "single precision needs the belief independent");
       return true;
-    case Belief::automatic:
+    case BeliefKind::automatic:
       return weights <= most_joint_weights && options.rule == Rule::linear &&
              options.ledger == LedgerMode::full && !options.single_precision;
   }
@@ -94,17 +93,6 @@ std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder&
 
 namespace {
 
-template <class T>
-Prediction predict_all(const Members<T>& members, const Prepared& /*none*/,
-                       std::span<const double> inputs, std::size_t rows, std::size_t threads) {
-  return dma::predict(std::span<const Posterior<T>>(members.posteriors), inputs, rows, threads);
-}
-
-Prediction predict_all(const JointMembers& /*members*/, const Prepared& prepared,
-                       std::span<const double> inputs, std::size_t rows, std::size_t threads) {
-  return prepared.value().predict(inputs, rows, threads);
-}
-
 bool is_finite(const Predicted& one) {
   return std::isfinite(one.mean) && std::isfinite(one.epistemic_std) &&
          std::isfinite(one.noise_std) && std::isfinite(one.noise_spread);
@@ -112,20 +100,31 @@ bool is_finite(const Predicted& one) {
 
 }  // namespace
 
-Prepared prepare(const Model& model) {
-  const auto* joint = std::get_if<JointMembers>(&model.members);
-  if (joint == nullptr) return {};
-  return JointEnsemble(*joint, model.encoder.targets.size());
+Mixture::Mixture(const Model& model)
+    : targets_(model.encoder.targets.size()),
+      outputs_(model.members.front()->outputs()),
+      shapes_(model.shapes) {
+  for (const auto& member : model.members) members_.push_back(member->predictor());
 }
 
-std::vector<Predicted> predict_rows(const Model& model, const Prepared& prepared,
+Prediction Mixture::predict(std::span<const double> inputs, std::size_t rows,
+                            std::size_t threads) const {
+  const std::size_t beliefs = targets_ / outputs_;  // of a draw
+  std::vector<Prediction> draws(members_.size() / beliefs);
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    place(members_[m]->predict(inputs, rows, threads), m % beliefs * outputs_, outputs_, targets_,
+          draws[m / beliefs]);
+  }
+  Prediction mixture = mix(draws);
+  if (!shapes_.empty()) apply_shapes(shapes_, mixture);
+  return mixture;
+}
+
+std::vector<Predicted> predict_rows(const Model& model, const Mixture& mixture,
                                     std::span<const double> inputs, std::size_t rows,
                                     std::size_t threads) {
   const std::size_t targets = model.encoder.targets.size();
-  const auto predict_members = [&](const auto& members) {
-    return predict_all(members, prepared, inputs, rows, threads);
-  };
-  auto predicted = in_own_units(std::visit(predict_members, model.members), model.encoder);
+  auto predicted = in_own_units(mixture.predict(inputs, rows, threads), model.encoder);
   const auto broken = std::find_if_not(predicted.begin(), predicted.end(), is_finite);
   if (broken != predicted.end()) {
     throw NoPrediction(static_cast<std::size_t>(broken - predicted.begin()) / targets,
@@ -203,14 +202,14 @@ Prediction mixed_cavity(const std::vector<FitResult>& results) {
 
 // Of noise that is learnt.
 void fit_shapes(Prediction& cavity, const Rows& rows, Model& model) {
-  auto* joint = std::get_if<JointMembers>(&model.members);
-  if (joint == nullptr) return;
+  if (model.options.belief != BeliefKind::joint) return;
   const std::size_t targets = model.encoder.targets.size();
+  model.shapes.resize(targets);
   for (std::size_t k = 0; k < targets; ++k) {
     const bool wanted = model.options.calibration && !model.options.noise;
-    joint->shapes[k] = wanted ? fit_shape(cavity, rows.targets, k, targets) : NoiseShape{};
+    model.shapes[k] = wanted ? fit_shape(cavity, rows.targets, k, targets) : NoiseShape{};
   }
-  apply_shapes(joint->shapes, cavity);
+  apply_shapes(model.shapes, cavity);
 }
 
 // Root of the mean variance over rows. The unit is a power of two near the target's deviation: no digit changes, and
@@ -269,12 +268,12 @@ void report_fit(const std::vector<FitResult>& results, const Rows& rows, Model& 
 Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress,
                const Checkpoint& checkpoint) {
-  Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}};
+  Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}, {}};
   const bool joint = wants_joint(model.encoder, asked, rows.rows);
   RegressorOptions& options = model.options;
   if (options.ensemble == 0) options.ensemble = members_of(joint, rows.rows);
   const Architecture architecture = architecture_of(model.encoder, options, joint, rows.rows);
-  options.belief = joint ? Belief::joint : Belief::independent;
+  options.belief = joint ? BeliefKind::joint : BeliefKind::independent;
   FitReport& report = model.report;
   report.rows = rows.rows;
   report.weights = architecture.weight_count();
@@ -297,21 +296,10 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
     file.emplace(checkpoint, options, rows, options.ensemble * (joint ? noise.size() : 1));
   }
   CheckpointFile* kept = file ? &*file : nullptr;
-  if (joint) {
-    auto fitted = fit_joint(architecture, options, noise, rows, options.ledger == LedgerMode::full,
-                            progress, kept);
-    model.members = std::move(fitted.members);
-    report_fit(fitted.results, rows, model);
-    return model;
-  }
-  const auto fit = [&]<class T>(T) {
-    auto fitted =
-        fit_members<T>(architecture, options, report.batch_size, noise, rows, progress, kept);
-    options.ensemble = fitted.results.size();
-    model.members = std::move(fitted.members);
-    report_fit(fitted.results, rows, model);
-  };
-  options.single_precision ? fit(float{}) : fit(double{});
+  auto fitted = fit_members(architecture, options, report.batch_size, noise, rows, progress, kept);
+  options.ensemble = fitted.results.size();
+  model.members = std::move(fitted.members);
+  report_fit(fitted.results, rows, model);
   return model;
 }
 

@@ -8,7 +8,6 @@
 
 #include <dma/regressor/regressor.h>
 
-#include "regressor/joint_members.h"
 #include "regressor/members.h"
 
 namespace dma::detail {
@@ -44,10 +43,22 @@ void report_fit(const std::vector<FitResult>& results, const Rows& rows, Model& 
 std::size_t most_epochs(const std::vector<FitResult>& results);
 Stopped why_stopped(const std::vector<FitResult>& results);
 
-// What predicting many rows takes beyond the model: nothing, if the weights are independent.
-using Prepared = std::optional<JointEnsemble>;
-Prepared prepare(const Model& model);
-std::vector<Predicted> predict_rows(const Model& model, const Prepared& prepared,
+// The members made ready for many rows.
+class Mixture {
+ public:
+  explicit Mixture(const Model& model);
+
+  // Of standardised targets: rows x targets.
+  Prediction predict(std::span<const double> inputs, std::size_t rows, std::size_t threads) const;
+
+ private:
+  std::size_t targets_, outputs_;
+  std::vector<std::unique_ptr<Predictor>> members_;
+  std::vector<NoiseShape> shapes_;
+};
+
+// In the targets' own units. Throws NoPrediction if one is not finite.
+std::vector<Predicted> predict_rows(const Model& model, const Mixture& mixture,
                                     std::span<const double> inputs, std::size_t rows,
                                     std::size_t threads);
 std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder);

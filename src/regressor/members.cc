@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
 
 #include <dma/base/parallel.h>
+#include <dma/belief/independent.h>
+#include <dma/belief/joint.h>
 
 #include "regressor/checkpoint.h"
 #include "regressor/shared_progress.h"
@@ -17,20 +20,32 @@ namespace {
 constexpr double prior_variance_times_fan_in = 3;
 constexpr std::size_t first_belief_epoch = 21;
 
+bool is_joint(const RegressorOptions& options) { return options.belief == BeliefKind::joint; }
+
+// Three of four draws can switch a column off; the fourth doubts it, which widens intervals away from the
+// data.
+bool selects(const RegressorOptions& options, std::size_t draw) {
+  return options.selection && draw % 4 != 3;
+}
+
+JointOptions joint_options(const RegressorOptions& options, std::size_t draw, std::uint64_t seed) {
+  return {
+      .by_column = selects(options, draw), .constant_noise = options.constant_noise, .seed = seed};
+}
+
 }  // namespace
 
 TrainingOptions training_options(const RegressorOptions& options, std::size_t batch_size) {
-  TrainingOptions training;
-  training.rule = options.rule;
-  training.batch_size = batch_size;
-  training.max_epochs = options.epochs;
-  training.tolerance = options.tolerance;
-  training.patience = options.patience;
-  training.belief_from_epoch = first_belief_epoch;
-  training.ledger = options.ledger;
-  training.noise.learn = !options.noise.has_value();
-  training.noise.source = NoiseSource::cavity;
-  return training;
+  return {.batch_size = batch_size,
+          .max_epochs = options.epochs,
+          .tolerance = options.tolerance,
+          .patience = options.patience,
+          .ledger = options.ledger,
+          .noise = {.learn = !options.noise.has_value()}};
+}
+
+IndependentOptions independent_options(const RegressorOptions& options) {
+  return {.rule = options.rule, .belief_from_epoch = first_belief_epoch};
 }
 
 std::vector<WeightPrior> draw_priors(const Architecture& architecture,
@@ -44,184 +59,244 @@ std::vector<WeightPrior> draw_priors(const Architecture& architecture,
   return priors;
 }
 
+std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t rows,
+                               const RegressorOptions& options) {
+  return rows * (architecture.weight_count() + 1) * sizeof(double) * options.ensemble;
+}
+
+std::shared_ptr<const Belief> stored_belief(const Architecture& architecture,
+                                            const RegressorOptions& options, std::size_t batch_size,
+                                            Arrays stored, const Heard& heard, std::size_t draw) {
+  const TrainingOptions training = training_options(options, batch_size);
+  if (is_joint(options)) {
+    return std::make_shared<JointBelief>(architecture, std::move(stored), heard, training,
+                                         joint_options(options, draw, 0));
+  }
+  const IndependentOptions own = independent_options(options);
+  if (options.single_precision) {
+    return std::make_shared<IndependentBelief<float>>(architecture, std::move(stored), heard,
+                                                      training, own);
+  }
+  return std::make_shared<IndependentBelief<double>>(architecture, std::move(stored), heard,
+                                                     training, own);
+}
+
 namespace {
 
-template <std::floating_point T, class Do>
-void each_member(std::size_t members, std::size_t threads, const Do& run) {
-  try {
-    parallel_for(members, threads, run);
-  } catch (const NumericalBreakdown& breakdown) {
-    refuse_single_precision<T>(breakdown);
-    throw;
+void place_numbers(const std::vector<double>& own, std::size_t first, std::size_t count,
+                   std::size_t targets, std::vector<double>& all) {
+  if (own.empty()) return;
+  all.resize(own.size() / count * targets);
+  for (std::size_t n = 0; n < own.size(); ++n) {
+    all[n / count * targets + first + n % count] = own[n];
   }
+}
+
+}  // namespace
+
+void place(const Prediction& own, std::size_t first, std::size_t count, std::size_t targets,
+           Prediction& all) {
+  place_numbers(own.mean, first, count, targets, all.mean);
+  place_numbers(own.epistemic_variance, first, count, targets, all.epistemic_variance);
+  place_numbers(own.noise_variance, first, count, targets, all.noise_variance);
+  place_numbers(own.noise_spread, first, count, targets, all.noise_spread);
+}
+
+namespace {
+
+// The beliefs of a mixture before anything was learnt.
+class NewBeliefs {
+ public:
+  NewBeliefs(const Architecture& architecture, const RegressorOptions& options)
+      : architecture_(architecture), options_(options) {
+    if (!is_joint(options)) priors_ = draw_priors(architecture, options);
+  }
+
+  // Seeds of joint beliefs, one per draw and target.
+  void draw_seeds(std::size_t beliefs) {
+    std::mt19937_64 engine(options_.seed);
+    seeds_.resize(beliefs);
+    for (std::uint64_t& seed : seeds_) seed = engine();
+  }
+
+  std::unique_ptr<Belief> make(std::size_t draw, std::size_t belief,
+                               const TrainingOptions& training) const {
+    if (is_joint(options_)) {
+      return std::make_unique<JointBelief>(architecture_, training,
+                                           joint_options(options_, draw, seeds_[belief]));
+    }
+    const IndependentOptions own = independent_options(options_);
+    if (options_.single_precision) {
+      return std::make_unique<IndependentBelief<float>>(architecture_, priors_[draw], training,
+                                                        own);
+    }
+    return std::make_unique<IndependentBelief<double>>(architecture_, priors_[draw], training, own);
+  }
+
+ private:
+  const Architecture& architecture_;
+  const RegressorOptions& options_;
+  std::vector<WeightPrior> priors_;
+  std::vector<std::uint64_t> seeds_;
+};
+
+// Columns [first, first + count) of the targets.
+Rows targets_of(const Data& rows, std::size_t first, std::size_t count) {
+  Rows result{rows.rows, {rows.inputs.begin(), rows.inputs.end()}, {}};
+  if (rows.rows == 0) return result;
+  const std::size_t targets = rows.targets.size() / rows.rows;
+  for (std::size_t n = 0; n < rows.rows; ++n) {
+    const auto begin = rows.targets.begin() + static_cast<std::ptrdiff_t>(n * targets + first);
+    result.targets.insert(result.targets.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+  }
+  return result;
+}
+
+// ------------------------------------------------------------------------------- one result of several beliefs
+
+// The mean over beliefs, one after the other; one that has settled stays where it is.
+void add_share(std::vector<double> curve, std::size_t beliefs, std::vector<double>& mean) {
+  if (curve.empty()) return;
+  const std::size_t size = std::max(curve.size(), mean.size());
+  curve.resize(size, curve.back());
+  mean.resize(size, mean.empty() ? 0 : mean.back());
+  for (std::size_t n = 0; n < size; ++n) mean[n] += curve[n] / static_cast<double>(beliefs);
+}
+
+// What the fit of a belief over `count` targets from `first` on says is part of what its draw says.
+void include(const FitResult& own, std::size_t first, std::size_t count, std::size_t targets,
+             FitResult& draw) {
+  add_share(own.train_nll, targets / count, draw.train_nll);
+  place(own.cavity_predictions, first, count, targets, draw.cavity_predictions);
+  draw.epochs = std::max(draw.epochs, own.epochs);
+  if (own.stopped == Stopped::interrupted || draw.stopped == Stopped::tolerance) {
+    draw.stopped = own.stopped;
+  }
+  draw.ledger_bytes += own.ledger_bytes;
+  Bounded bounded = draw.certificate.bounded;
+  bounded += own.certificate.bounded;
+  if (first == 0) draw.certificate = own.certificate;
+  draw.certificate.bounded = bounded;
+}
+
+// ---------------------------------------------------------------------------------------------- all draws
+
+// learn(draw, belief, first target, progress) fits one belief and returns it with its result.
+struct Learnt {
+  std::unique_ptr<Belief> belief;
+  FitResult result;
+};
+
+template <class Learn>
+FittedMembers learn_all(std::size_t draws, std::size_t targets, std::size_t outputs,
+                        const RegressorOptions& options, const OnProgress& progress,
+                        const Learn& learn) {
+  const std::size_t beliefs = targets / outputs;  // of a draw
+  FittedMembers fitted;
+  fitted.members.resize(draws * beliefs);
+  fitted.results.resize(draws);
+  SharedProgress shared(progress, draws, options.epochs);
+  const auto run = [&](std::size_t m) {
+    FitResult& result = fitted.results[m];
+    result.stopped = Stopped::tolerance;
+    const auto call = shared.of(m);
+    std::size_t furthest = 0;  // of the draw: its beliefs follow one another
+    const auto hear = [&](const Progress& now) {
+      furthest = std::max(furthest, now.epoch);
+      return call({furthest, now.batch, now.batches});
+    };
+    for (std::size_t k = 0; k < beliefs; ++k) {
+      const std::size_t belief = m * beliefs + k;
+      Learnt learnt = learn(m, belief, k * outputs, hear);
+      include(learnt.result, k * outputs, outputs, targets, result);
+      fitted.members[belief] = learnt.belief->copy(training_options(options, 1));
+    }
+  };
+  with_advice(options, [&] { parallel_for(draws, options.threads, run); });
+  return fitted;
 }
 
 bool saw_all_rows(const FitResult& result) {
   return result.stopped != Stopped::interrupted || result.epochs > 1;
 }
 
-template <std::floating_point T>
-FittedMembers<T> without_unfinished(FittedMembers<T> all) {
-  FittedMembers<T> kept;
+FittedMembers without_unfinished(FittedMembers all) {
+  const std::size_t beliefs = all.members.size() / all.results.size();
+  FittedMembers kept;
   for (std::size_t m = 0; m < all.results.size(); ++m) {
     if (!saw_all_rows(all.results[m])) continue;
-    kept.members.priors.push_back(std::move(all.members.priors[m]));
-    kept.members.posteriors.push_back(std::move(all.members.posteriors[m]));
-    kept.members.ledgers.push_back(std::move(all.members.ledgers[m]));
     kept.results.push_back(std::move(all.results[m]));
+    for (std::size_t k = 0; k < beliefs; ++k) {
+      kept.members.push_back(std::move(all.members[m * beliefs + k]));
+    }
   }
   return kept;
 }
 
-template <class T>
-std::vector<T> flat(const Ledger<T>& ledger, std::vector<T> BatchMessage<T>::*part) {
-  std::vector<T> all;
-  for (const auto& message : ledger.messages) {
-    all.insert(all.end(), (message.*part).begin(), (message.*part).end());
-  }
-  return all;
-}
-
-template <class T>
-NamedNumbers stored(FitState<T> state) {
-  return {{"posterior.tau", std::move(state.posterior.tau)},
-          {"posterior.rho", std::move(state.posterior.rho)},
-          {"posterior.noise_variance", std::move(state.posterior.noise_variance)},
-          {"ledger.tau", flat(state.ledger, &BatchMessage<T>::tau)},
-          {"ledger.rho", flat(state.ledger, &BatchMessage<T>::rho)},
-          {"noise_variance", std::move(state.noise_variance)},
-          {"train_nll", std::move(state.train_nll)},
-          {"cavity_nll", std::move(state.cavity_nll)},
-          {"cavity_mean", std::move(state.cavity_mean)},
-          {"cavity_variance", std::move(state.cavity_variance)}};
-}
-
-template <class T>
-Ledger<T> ledger_from(const CheckpointFile& file, std::size_t member, LedgerMode mode,
-                      std::size_t weights) {
-  const auto& tau = file.read<T>(member, "ledger.tau");
-  const auto& rho = file.read<T>(member, "ledger.rho");
-  if (tau.size() != rho.size() || tau.size() % weights != 0) file.fail("has a ledger of two sizes");
-  Ledger<T> ledger{mode, {}};
-  for (auto t = tau.begin(), r = rho.begin(); t != tau.end();) {
-    const auto next_t = t + static_cast<std::ptrdiff_t>(weights);
-    const auto next_r = r + static_cast<std::ptrdiff_t>(weights);
-    ledger.messages.push_back({{t, next_t}, {r, next_r}});
-    t = next_t;
-    r = next_r;
-  }
-  return ledger;
-}
-
-template <class T>
-void check_numbers(const CheckpointFile& file, std::size_t member) {
-  const auto finite = [](T value) { return std::isfinite(value); };
-  const auto positive = [](T value) { return value > 0 && std::isfinite(value); };
-  const auto& tau = file.read<T>(member, "posterior.tau");
-  const auto& rho = file.read<T>(member, "posterior.rho");
-  if (!std::all_of(tau.begin(), tau.end(), finite) ||
-      !std::all_of(rho.begin(), rho.end(), positive)) {
-    file.fail("holds a weight that is not a proper Gaussian");
-  }
-}
-
-template <class T>
-FitState<T> state_from(const CheckpointFile& file, std::size_t member,
-                       const Architecture& architecture, LedgerMode mode) {
-  check_numbers<T>(file, member);
-  return {
-      {architecture, file.read<T>(member, "posterior.tau"), file.read<T>(member, "posterior.rho"),
-       file.read<double>(member, "posterior.noise_variance")},
-      ledger_from<T>(file, member, mode, architecture.weight_count()),
-      file.read<T>(member, "noise_variance"),
-      file.read<double>(member, "train_nll"),
-      file.read<double>(member, "cavity_nll"),
-      file.read<double>(member, "cavity_mean"),
-      file.read<double>(member, "cavity_variance")};
-}
-
 // From where the checkpoint has it, if it has.
-template <class T>
-FitResult fit_kept(Trainer<T>& trainer, std::size_t member, const Architecture& architecture,
-                   LedgerMode mode, CheckpointFile& file) {
-  if (file.knows(member)) {
+FitResult fit_kept(Belief& belief, std::size_t number, CheckpointFile& file) {
+  if (file.knows(number)) {
     try {
-      trainer.resume(state_from<T>(file, member, architecture, mode));
+      belief.resume(file.read(number));
     } catch (const NetworkError& error) {
       file.fail(error.what());
     }
   }
-  return trainer.fit([&](bool last) {
-    if (last || file.is_due()) file.keep(member, stored(trainer.state()));
+  return belief.fit([&](bool last) {
+    if (last || file.is_due()) file.keep(number, belief.fit_state());
   });
 }
 
 }  // namespace
 
-template <std::floating_point T>
-FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOptions& options,
-                             std::size_t batch_size, std::span<const double> noise_variance,
-                             const Rows& rows, const OnProgress& progress,
-                             CheckpointFile* checkpoint) {
-  FittedMembers<T> fitted;
-  fitted.members.priors = draw_priors(architecture, options);
-  fitted.members.posteriors.resize(options.ensemble);
-  fitted.members.ledgers.resize(options.ensemble);
-  fitted.results.resize(options.ensemble);
-  SharedProgress shared(progress, options.ensemble, options.epochs);
-  each_member<T>(options.ensemble, options.threads, [&](std::size_t m) {
-    TrainingOptions training = training_options(options, batch_size);
-    training.noise.variance.assign(noise_variance.begin(), noise_variance.end());
-    training.progress = shared.of(m);
-    Trainer<T> trainer(architecture, fitted.members.priors[m], training);
-    trainer.append(rows.data());
-    fitted.results[m] = checkpoint == nullptr
-                            ? trainer.fit()
-                            : fit_kept(trainer, m, architecture, options.ledger, *checkpoint);
-    std::tie(fitted.members.posteriors[m], fitted.members.ledgers[m]) = trainer.release();
-  });
-  const bool any_finished = std::any_of(fitted.results.begin(), fitted.results.end(), saw_all_rows);
-  return any_finished ? without_unfinished(std::move(fitted)) : std::move(fitted);
+FittedMembers fit_members(const Architecture& architecture, const RegressorOptions& options,
+                          std::size_t batch_size, std::span<const double> noise_variance,
+                          const Rows& rows, const OnProgress& progress,
+                          CheckpointFile* checkpoint) {
+  const std::size_t targets = noise_variance.size();
+  const std::size_t outputs = architecture.outputs();
+  NewBeliefs beliefs(architecture, options);
+  beliefs.draw_seeds(options.ensemble * (targets / outputs));
+  FittedMembers fitted = learn_all(
+      options.ensemble, targets, outputs, options, progress,
+      [&](std::size_t draw, std::size_t number, std::size_t first, const auto& hear) {
+        TrainingOptions training = training_options(options, batch_size);
+        const auto noise = noise_variance.subspan(first, outputs);
+        training.noise.variance.assign(noise.begin(), noise.end());
+        training.progress = hear;
+        Learnt learnt{beliefs.make(draw, number, training), {}};
+        learnt.belief->append(targets_of(rows.data(), first, outputs).data());
+        learnt.result = checkpoint == nullptr ? learnt.belief->fit()
+                                              : fit_kept(*learnt.belief, number, *checkpoint);
+        return learnt;
+      });
+  if (is_joint(options)) return fitted;  // every epoch is over all rows
+  const bool any = std::any_of(fitted.results.begin(), fitted.results.end(), saw_all_rows);
+  return any ? without_unfinished(std::move(fitted)) : std::move(fitted);
 }
 
-template <std::floating_point T>
-FittedMembers<T> change_members(const Members<T>& members, const RegressorOptions& options,
-                                std::size_t batch_size, const Change& change,
-                                const OnProgress& progress) {
-  const std::size_t count = members.posteriors.size();
-  FittedMembers<T> changed{{members.priors, {}, {}}, {}};
-  changed.members.posteriors.resize(count);
-  changed.members.ledgers.resize(count);
-  changed.results.resize(count);
-  SharedProgress shared(progress, count, options.epochs);
-  each_member<T>(count, options.threads, [&](std::size_t m) {
-    TrainingOptions training = training_options(options, batch_size);
-    training.belief_from_epoch = 1;
-    training.noise.learn = training.noise.learn && change.learn_noise;
-    training.progress = shared.of(m);
-    const Posterior<T>& posterior = members.posteriors[m];
-    Trainer<T> trainer(posterior.architecture, members.priors[m], training);
-    trainer.restore(posterior, members.ledgers[m], change.batch_rows);
-    if (!change.remove.empty()) trainer.forget(change.remove);
-    for (std::size_t b = 0; b < change.attach.size(); ++b) {
-      trainer.attach(b, change.attach[b].data());
-    }
-    if (change.append.rows > 0) trainer.append(change.append.data());
-    if (change.append.rows > 0 || !change.attach.empty()) changed.results[m] = trainer.fit();
-    std::tie(changed.members.posteriors[m], changed.members.ledgers[m]) = trainer.release();
-  });
-  return changed;
+FittedMembers change_members(const Members& members, const RegressorOptions& options,
+                             std::size_t batch_size, const Change& change,
+                             const OnProgress& progress) {
+  const std::size_t outputs = members.front()->outputs();
+  const std::size_t targets = members.size() / options.ensemble * outputs;
+  return learn_all(
+      options.ensemble, targets, outputs, options, progress,
+      [&](std::size_t, std::size_t number, std::size_t first, const auto& hear) {
+        TrainingOptions training = training_options(options, batch_size);
+        training.progress = hear;
+        Learnt learnt{members[number]->copy(training), {}};
+        if (!change.remove.empty()) learnt.belief->forget(change.remove);
+        for (std::size_t b = 0; b < change.attach.size(); ++b) {
+          learnt.belief->attach(b, targets_of(change.attach[b].data(), first, outputs).data());
+        }
+        if (change.append.rows > 0) {
+          learnt.belief->append(targets_of(change.append.data(), first, outputs).data());
+        }
+        const bool has_rows = change.append.rows > 0 || !change.attach.empty();
+        if (has_rows) learnt.result = learnt.belief->fit();
+        return learnt;
+      });
 }
-
-template FittedMembers<float> fit_members(const Architecture&, const RegressorOptions&, std::size_t,
-                                          std::span<const double>, const Rows&, const OnProgress&,
-                                          CheckpointFile*);
-template FittedMembers<double> fit_members(const Architecture&, const RegressorOptions&,
-                                           std::size_t, std::span<const double>, const Rows&,
-                                           const OnProgress&, CheckpointFile*);
-template FittedMembers<float> change_members(const Members<float>&, const RegressorOptions&,
-                                             std::size_t, const Change&, const OnProgress&);
-template FittedMembers<double> change_members(const Members<double>&, const RegressorOptions&,
-                                              std::size_t, const Change&, const OnProgress&);
 
 }  // namespace dma::detail

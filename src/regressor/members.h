@@ -1,46 +1,68 @@
-// regressor/members.h: the posteriors of an ensemble, fitted and changed side by side.
+// regressor/members.h: the beliefs of a mixture, fitted and changed side by side.
+//
+// A draw is one member of the mixture: one belief over all targets if weights are independent, one per target if they
+// are joint. Beliefs stand draw by draw, in the order of the targets.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
+#include <dma/belief/belief.h>
+#include <dma/belief/independent.h>
 #include <dma/regressor/regressor.h>
 
 namespace dma::detail {
 
-template <std::floating_point T>
+using Members = std::vector<std::shared_ptr<const Belief>>;
+
 struct FittedMembers {
-  Members<T> members;
-  std::vector<FitResult> results;
+  Members members;
+  std::vector<FitResult> results;  // one per draw; cavity predictions rows x targets
 };
 
-// Rows that are fitted to the last digit leave single precision too few of them: that is the option's fault, not the
-// rows'.
-template <std::floating_point T>
-void refuse_single_precision(const NumericalBreakdown& breakdown) {
-  if (std::is_same_v<T, double>) return;
-  throw NetworkError(
-      std::string("single precision has too few digits for these rows, use double: ") +
-      breakdown.what());
-}
-
 TrainingOptions training_options(const RegressorOptions& options, std::size_t batch_size);
-// One per member.
+IndependentOptions independent_options(const RegressorOptions& options);
+// One per draw.
 std::vector<WeightPrior> draw_priors(const Architecture& architecture,
                                      const RegressorOptions& options);
 
+// Bytes of the messages that a full ledger of joint beliefs keeps.
+std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t rows,
+                               const RegressorOptions& options);
+
+// A belief as it was stored. Throws NetworkError if the arrays are not those of one.
+std::shared_ptr<const Belief> stored_belief(const Architecture& architecture,
+                                            const RegressorOptions& options, std::size_t batch_size,
+                                            Arrays stored, const Heard& heard, std::size_t draw);
+
+// Puts the `count` outputs of a belief in their place, from target `first` on, among all targets.
+void place(const Prediction& own, std::size_t first, std::size_t count, std::size_t targets,
+           Prediction& all);
+
 class CheckpointFile;
 
-// One member per draw of the prior means. If it was interrupted, members that have not seen all rows are
-// left out, unless none has. The checkpoint may be null.
-template <std::floating_point T>
-FittedMembers<T> fit_members(const Architecture& architecture, const RegressorOptions& options,
-                             std::size_t batch_size, std::span<const double> noise_variance,
-                             const Rows& rows, const OnProgress& progress,
-                             CheckpointFile* checkpoint);
+// Rows in the order in which they are learnt; noise variances, one per target, where learning starts. If it was
+// interrupted, draws of independent weights that have not seen all rows are left out, unless none has. The
+// checkpoint may be null.
+FittedMembers fit_members(const Architecture& architecture, const RegressorOptions& options,
+                          std::size_t batch_size, std::span<const double> noise_variance,
+                          const Rows& rows, const OnProgress& progress, CheckpointFile* checkpoint);
+
+// Rows that are fitted to the last digit leave single precision too few of them: that is the option's fault, not the
+// rows'.
+template <class Run>
+void with_advice(const RegressorOptions& options, const Run& run) {
+  try {
+    run();
+  } catch (const NumericalBreakdown& breakdown) {
+    if (!options.single_precision) throw;
+    throw NetworkError(
+        std::string("single precision has too few digits for these rows, use double: ") +
+        breakdown.what());
+  }
+}
 
 // What to do with members whose batches are known: see Regressor::update and forget.
 struct Change {
@@ -48,15 +70,11 @@ struct Change {
   std::vector<std::size_t> remove = {};      // batches, ascending
   std::vector<Rows> attach = {};             // rows of the batches that stay, or nothing
   Rows append = {};
-  bool learn_noise = true;  // not if there are rows of which nothing is known here
-  // Every row that was learnt: precisions are then put together anew from what stays.
-  bool all_in_ledger = true;
 };
 
 // Leaves the old members alone.
-template <std::floating_point T>
-FittedMembers<T> change_members(const Members<T>& members, const RegressorOptions& options,
-                                std::size_t batch_size, const Change& change,
-                                const OnProgress& progress);
+FittedMembers change_members(const Members& members, const RegressorOptions& options,
+                             std::size_t batch_size, const Change& change,
+                             const OnProgress& progress);
 
 }  // namespace dma::detail

@@ -32,152 +32,50 @@ void require(const SafetensorsFile& file, bool condition, const char* reason) {
 }
 
 template <class T>
-bool all_finite(const std::vector<T>& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](T value) { return std::isfinite(value); });
-}
-
-// Of lengths that the file states.
-std::size_t product(const SafetensorsFile& file, std::size_t a, std::size_t b) {
-  std::size_t result = 0;
-  require(file, !__builtin_mul_overflow(a, b, &result), "says that an array is larger than can be");
-  return result;
-}
-
-template <class T>
 Tensor tensor(std::string name, const std::vector<T>& numbers) {
   return {std::move(name),
           {detail::number_type<T>(), {numbers.size()}},
           {std::as_bytes(std::span(numbers))}};
 }
 
-template <class T>
-Tensor ledger_tensor(std::string name, const Ledger<T>& ledger,
-                     std::vector<T> BatchMessage<T>::*part, std::size_t weights) {
-  Tensor result{std::move(name), {detail::number_type<T>(), {ledger.messages.size(), weights}}, {}};
-  for (const auto& message : ledger.messages) {
-    result.pieces.push_back(std::as_bytes(std::span(message.*part)));
-  }
-  return result;
-}
-
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
-template <class T>
-void add_tensors(const Members<T>& members, std::vector<Tensor>& tensors) {
-  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
-    const std::string name = member_name(m);
-    const auto& posterior = members.posteriors[m];
-    const auto& ledger = members.ledgers[m];
-    tensors.push_back(tensor(name + "prior.mean", members.priors[m].mean));
-    tensors.push_back(tensor(name + "prior.variance", members.priors[m].variance));
-    tensors.push_back(tensor(name + "posterior.tau", posterior.tau));
-    tensors.push_back(tensor(name + "posterior.rho", posterior.rho));
-    tensors.push_back(tensor(name + "noise_variance", posterior.noise_variance));
-    if (ledger.mode != LedgerMode::full) continue;
-    const std::size_t weights = posterior.tau.size();
-    tensors.push_back(ledger_tensor(name + "ledger.tau", ledger, &BatchMessage<T>::tau, weights));
-    tensors.push_back(ledger_tensor(name + "ledger.rho", ledger, &BatchMessage<T>::rho, weights));
-  }
+// What a joint member of formats 2 to 7 had beside its arrays, as arrays.
+void add_old_arrays(const SafetensorsFile& file, const Json& member, const Json& architecture,
+                    Arrays& arrays) {
+  arrays.put("noise_variance", member.at("noise_variance").get<double>());
+  const Json& noise = member.at("log_noise");
+  if (noise.is_null()) return;
+  require(file,
+          noise.at("slopes") == architecture.at("slopes") &&
+              noise.at("bias") == architecture.at("bias"),
+          "a noise network does not fit its function");
+  arrays.put("log_noise.widths", noise.at("widths").get<std::vector<std::uint64_t>>());
+  const Json& inputs = member.at("noise_inputs");
+  arrays.put("noise_inputs.scale", std::vector<double>{inputs.at("value_mean").get<double>(),
+                                                       inputs.at("value_deviation").get<double>()});
+  arrays.put("noise_inputs.low", inputs.at("low").get<std::vector<double>>());
+  arrays.put("noise_inputs.high", inputs.at("high").get<std::vector<double>>());
 }
 
-void add_tensors(const JointPosterior& posterior, const std::string& name,
-                 std::vector<Tensor>& tensors) {
-  tensors.push_back(tensor(name + "mean", posterior.mean));
-  tensors.push_back(tensor(name + "prior_precision", posterior.prior_precision));
-  tensors.push_back(tensor(name + "factor", posterior.factor));
-  if (!posterior.centre.empty()) tensors.push_back(tensor(name + "centre", posterior.centre));
-}
-
-void add_tensors(const JointMembers& joint, std::vector<Tensor>& tensors) {
-  for (std::size_t m = 0; m < joint.members.size(); ++m) {
-    const JointMember& member = joint.members[m];
-    const std::string function = member_name(m) + "function.";
-    add_tensors(member.function, function, tensors);
-    if (!member.ledger.shifts.empty()) {
-      tensors.push_back(tensor(function + "ledger.gradients", member.ledger.gradients));
-      tensors.push_back(tensor(function + "ledger.shifts", member.ledger.shifts));
-    }
-    if (member.log_noise) add_tensors(*member.log_noise, member_name(m) + "log_noise.", tensors);
+void read_members(const SafetensorsFile& file, int version, const Json& json,
+                  const Architecture& architecture, Model& model) {
+  const RegressorOptions& options = model.options;
+  const bool joint = options.belief == BeliefKind::joint;
+  const std::size_t beliefs = model.encoder.targets.size() / architecture.outputs();  // of a draw
+  std::size_t count = 0;
+  require(file, !__builtin_mul_overflow(options.ensemble, beliefs, &count),
+          "has another number of members than it says");
+  const bool old = joint && version < 8;
+  require(file, !old || json.at("members").size() == count,
+          "has another number of members than it says");
+  const Heard heard{model.batch_rows, model.row_hashes.size() == model.report.rows};
+  for (std::size_t m = 0; m < count; ++m) {
+    Arrays arrays = file.read_arrays(member_name(m));
+    if (old) add_old_arrays(file, json.at("members")[m], json.at("architecture"), arrays);
+    model.members.push_back(detail::stored_belief(architecture, options, model.report.batch_size,
+                                                  std::move(arrays), heard, m / beliefs));
   }
-}
-
-// What a joint member has beside its arrays.
-Json joint_json(const JointMembers& joint) {
-  Json members = Json::array();
-  for (const JointMember& member : joint.members) {
-    members.push_back(
-        {{"noise_variance", member.noise_variance},
-         {"noise_inputs", member.noise_inputs},
-         {"log_noise", member.log_noise ? to_json(member.log_noise->architecture) : Json()}});
-  }
-  return members;
-}
-
-JointPosterior read_joint(const SafetensorsFile& file, const std::string& name,
-                          const Architecture& architecture, JointUnit unit) {
-  for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    require(file, architecture.has_bias(l), "a layer of a joint network has no bias");
-  }
-  const std::size_t weights = architecture.weight_count();
-  const std::size_t triangle = product(file, weights, weights + 1) / 2;
-  JointPosterior posterior{architecture, unit, file.read<double>(name + "mean", {weights}),
-                           file.read<double>(name + "prior_precision", {weights}),
-                           file.read<double>(name + "factor", {triangle})};
-  if (file.has(name + "centre")) {
-    posterior.centre = file.read<double>(name + "centre", {weights});
-  }
-  for (const auto* numbers :
-       {&posterior.mean, &posterior.prior_precision, &posterior.factor, &posterior.centre}) {
-    require(file, all_finite(*numbers), "a joint posterior is not finite");
-  }
-  for (std::size_t i = 0; i < weights; ++i) {
-    require(file, posterior.factor[i * (i + 3) / 2] > 0 && posterior.prior_precision[i] > 0,
-            "a joint posterior is not a proper Gaussian");
-  }
-  return posterior;
-}
-
-JointLedger read_joint_ledger(const SafetensorsFile& file, const std::string& name,
-                              std::size_t rows, std::size_t weights) {
-  if (rows == 0) return {};
-  JointLedger ledger{file.read<double>(name + "ledger.gradients", {product(file, rows, weights)}),
-                     file.read<double>(name + "ledger.shifts", {rows})};
-  require(file, all_finite(ledger.gradients) && all_finite(ledger.shifts),
-          "a message of the ledger is not finite");
-  return ledger;
-}
-
-void check_inputs(const SafetensorsFile& file, const NoiseInputs& inputs, std::size_t width) {
-  bool sound =
-      inputs.value_deviation > 0 && inputs.low.size() == width && inputs.high.size() == width;
-  for (std::size_t k = 0; sound && k < width; ++k) sound = inputs.low[k] <= inputs.high[k];
-  require(file, sound, "the range of a noise network's inputs is not one");
-}
-
-JointMembers read_joint_members(const SafetensorsFile& file, const Architecture& architecture,
-                                const Json& members, std::size_t rows_in_ledger) {
-  JointMembers joint;
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    const Json& json = members[m];
-    JointMember member;
-    const std::string function = member_name(m) + "function.";
-    member.function = read_joint(file, function, architecture, JointUnit::leaky_relu);
-    member.ledger = read_joint_ledger(file, function, rows_in_ledger, architecture.weight_count());
-    json.at("noise_variance").get_to(member.noise_variance);
-    json.at("noise_inputs").get_to(member.noise_inputs);
-    require(file, member.noise_variance > 0, "the noise variance is not one");
-    if (!json.at("log_noise").is_null()) {
-      const std::string noise = member_name(m) + "log_noise.";
-      const Architecture own = architecture_from(json.at("log_noise"));
-      own.validate(Rule::linear);
-      require(file, own.inputs() == architecture.inputs() + 1 && own.outputs() == 1,
-              "a noise network does not fit its function");
-      check_inputs(file, member.noise_inputs, own.inputs());
-      member.log_noise = read_joint(file, noise, own, JointUnit::step);
-    }
-    joint.members.push_back(std::move(member));
-  }
-  return joint;
 }
 
 void check_shapes(const SafetensorsFile& file, const std::vector<NoiseShape>& shapes,
@@ -187,57 +85,6 @@ void check_shapes(const SafetensorsFile& file, const std::vector<NoiseShape>& sh
   };
   require(file, shapes.size() == targets && std::all_of(shapes.begin(), shapes.end(), sound),
           "a shape of the noise is not one");
-}
-
-template <class T>
-Ledger<T> read_ledger(const SafetensorsFile& file, const std::string& name, std::size_t batches,
-                      std::size_t weights) {
-  Ledger<T> ledger;
-  const std::vector<std::size_t> shape{batches, weights};
-  for (std::size_t b = 0; b < batches; ++b) {
-    ledger.messages.push_back(
-        {file.read_part<T>(name + "ledger.tau", shape, b * weights, weights),
-         file.read_part<T>(name + "ledger.rho", shape, b * weights, weights)});
-    require(file, all_finite(ledger.messages.back().tau) && all_finite(ledger.messages.back().rho),
-            "a message of the ledger is not finite");
-  }
-  return ledger;
-}
-
-// The checksum has vouched for the bytes; this is for a file that another program made.
-template <class T>
-void check_numbers(const SafetensorsFile& file, const Posterior<T>& posterior) {
-  for (std::size_t k = 0; k < posterior.tau.size(); ++k) {
-    require(
-        file,
-        std::isfinite(posterior.tau[k]) && std::isfinite(posterior.rho[k]) && posterior.rho[k] > 0,
-        "a weight's posterior is not a proper Gaussian");
-  }
-  for (const double noise : posterior.noise_variance) {
-    require(file, std::isfinite(noise) && noise >= 0, "the noise variance is not one");
-  }
-}
-
-template <class T>
-Members<T> read_members(const SafetensorsFile& file, const Architecture& architecture,
-                        const RegressorOptions& options, std::size_t batches) {
-  Members<T> members;
-  const std::size_t weights = architecture.weight_count();
-  for (std::size_t m = 0; m < options.ensemble; ++m) {
-    const std::string name = member_name(m);
-    members.priors.push_back({file.read<double>(name + "prior.mean", {weights}),
-                              file.read<double>(name + "prior.variance", {weights})});
-    members.priors.back().validate(architecture);
-    members.posteriors.push_back(
-        {architecture, file.read<T>(name + "posterior.tau", {weights}),
-         file.read<T>(name + "posterior.rho", {weights}),
-         file.read<double>(name + "noise_variance", {architecture.outputs()})});
-    check_numbers(file, members.posteriors.back());
-    const bool full = options.ledger == LedgerMode::full;
-    members.ledgers.push_back(full ? read_ledger<T>(file, name, batches, weights)
-                                   : Ledger<T>{options.ledger, {}});
-  }
-  return members;
 }
 
 std::vector<std::size_t> read_sizes(const SafetensorsFile& file, const std::string& name) {
@@ -262,6 +109,10 @@ int format_version(const SafetensorsFile& file) {
 void complete(Json& report, int version) {
   if (report.at("train_nll").is_null()) {
     report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
+  }
+  if (version < 8) {
+    report.at("certificate")["negative_messages"] = nullptr;
+    report.at("certificate")["joint"] = nullptr;
   }
   if (version >= 6) {
     report["seconds"] = report["sweep_seconds"] = std::numeric_limits<double>::quiet_NaN();
@@ -288,8 +139,7 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
   }
 }
 
-// Sums up the batches' rows.
-std::size_t count_rows(const SafetensorsFile& file, const Model& model) {
+void check_rows(const SafetensorsFile& file, const Model& model) {
   std::size_t rows = 0;
   bool sound = true;
   for (const std::size_t batch : model.batch_rows) {
@@ -297,7 +147,8 @@ std::size_t count_rows(const SafetensorsFile& file, const Model& model) {
   }
   require(file, sound && rows == model.row_hashes.size(),
           "its batches and its rows do not fit together");
-  return rows;
+  require(file, model.report.batch_size > 0 && model.report.rows >= rows,
+          "its report is of other rows");
 }
 
 // Charts are drawn from these, and changes are planned by them.
@@ -312,8 +163,6 @@ void check_report(const SafetensorsFile& file, const Model& model) {
   require(file,
           report.layers == architecture.widths && report.weights == architecture.weight_count(),
           "its report is of another network");
-  require(file, report.batch_size > 0 && report.rows >= model.row_hashes.size(),
-          "its report is of other rows");
   require(file, report.training.empty() || report.training.size() == model.options.ensemble,
           "its training curves are of other members");
   for (const Metrics& metrics : report.cavity) {
@@ -334,7 +183,7 @@ Model model_from(const SafetensorsFile& file, int version) {
   json.at("report").get_to(model.report);
   const Architecture architecture = architecture_from(json.at("architecture"));
   architecture.validate(model.options.rule);
-  const bool joint = model.options.belief == Belief::joint;
+  const bool joint = model.options.belief == BeliefKind::joint;
   const std::size_t targets = model.encoder.targets.size();
   require(file,
           architecture.inputs() == model.encoder.width() &&
@@ -343,46 +192,15 @@ Model model_from(const SafetensorsFile& file, int version) {
   require(file, model.options.ensemble > 0, "has no members");
   model.batch_rows = read_sizes(file, "batch_rows");
   model.row_hashes = file.read<std::uint64_t>("row_hashes", file.shape("row_hashes"));
-  const std::size_t rows = count_rows(file, model);
-  const std::size_t batches = model.batch_rows.size();
+  check_rows(file, model);
+  read_members(file, version, json, architecture, model);
   if (joint) {
-    const Json& members = json.at("members");
-    require(file,
-            members.size() % targets == 0 && members.size() / targets == model.options.ensemble,
-            "has another number of members than it says");
-    const bool full = model.options.ledger == LedgerMode::full;
-    JointMembers read = read_joint_members(file, architecture, members, full ? rows : 0);
-    json.at("noise_shapes").get_to(read.shapes);
-    check_shapes(file, read.shapes, targets);
-    model.members = std::move(read);
-  } else if (model.options.single_precision) {
-    model.members = read_members<float>(file, architecture, model.options, batches);
-  } else {
-    model.members = read_members<double>(file, architecture, model.options, batches);
+    json.at("noise_shapes").get_to(model.shapes);
+    check_shapes(file, model.shapes, targets);
   }
   check_report(file, model);
   return model;
 }
-
-const Architecture& architecture_of(const JointMembers& joint) {
-  return joint.members.front().function.architecture;
-}
-
-template <class T>
-const Architecture& architecture_of(const Members<T>& members) {
-  return members.posteriors.front().architecture;
-}
-
-}  // namespace
-
-const Architecture& architecture_of(const Model& model) {
-  const auto find = [](const auto& members) -> const Architecture& {
-    return architecture_of(members);
-  };
-  return std::visit(find, model.members);
-}
-
-namespace {
 
 Json report_json(const FitReport& report) {
   Json json = report;
@@ -391,22 +209,24 @@ Json report_json(const FitReport& report) {
   return json;
 }
 
-// A model as the layout's metadata and arrays, handed to `take`; the arrays are the model's own.
+// A model as the layout's metadata and arrays, handed to `take`.
 template <class Take>
 auto lay_out(const Model& model, const Take& take) {
   const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());
   std::vector<Tensor> tensors{tensor("batch_rows", batch_rows),
                               tensor("row_hashes", model.row_hashes)};
-  std::visit([&](const auto& members) { add_tensors(members, tensors); }, model.members);
-  const auto* joint = std::get_if<JointMembers>(&model.members);
+  std::vector<Arrays> stored;
+  for (const auto& member : model.members) stored.push_back(member->store());
+  for (std::size_t m = 0; m < stored.size(); ++m) {
+    for (Tensor& tensor : detail::tensors_of(stored[m], member_name(m))) {
+      tensors.push_back(std::move(tensor));
+    }
+  }
   Json json{{"options", to_json(model.options)},
             {"encoder", model.encoder},
             {"architecture", to_json(architecture_of(model))},
             {"report", report_json(model.report)}};
-  if (joint != nullptr) {
-    json["members"] = joint_json(*joint);
-    json["noise_shapes"] = joint->shapes;
-  }
+  if (!model.shapes.empty()) json["noise_shapes"] = model.shapes;
   const detail::Metadata metadata{
       {"format", "dma-model"},
       {"version", std::to_string(model_format_version)},

@@ -28,9 +28,9 @@ NLOHMANN_JSON_SERIALIZE_ENUM(SlashDates, {{SlashDates::none, "none"},
                                           {SlashDates::month_first, "month_first"},
                                           {SlashDates::day_first, "day_first"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Rule, {{Rule::direct, "direct"}, {Rule::linear, "linear"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Belief, {{Belief::automatic, "automatic"},
-                                      {Belief::joint, "joint"},
-                                      {Belief::independent, "independent"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(BeliefKind, {{BeliefKind::automatic, "automatic"},
+                                          {BeliefKind::joint, "joint"},
+                                          {BeliefKind::independent, "independent"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(LedgerMode, {{LedgerMode::full, "full"},
                                           {LedgerMode::average, "average"},
                                           {LedgerMode::none, "none"}})
@@ -47,9 +47,34 @@ DMA_MEMBERS_AS_JSON(Metrics, values, rmse, mae, nll, crps, coverage, coverage_cu
 DMA_MEMBERS_AS_JSON(LayerCertificate, product_messages, share_below_two, signal_to_noise,
                     uniform_messages, smallest_precision, largest_precision)
 DMA_MEMBERS_AS_JSON(Bounded, prior_precisions, noise_variances, noise_levels)
-DMA_MEMBERS_AS_JSON(Certificate, examples, repaired, bounded, layers)
+DMA_MEMBERS_AS_JSON(JointCertificate, linearisation_error, largest_leverage, rows_alone, damping,
+                    step_left)
+
+// What is not known is null.
+template <class T>
+void to_json(detail::StrictJson& json, const std::optional<T>& value) {
+  json = value ? detail::StrictJson(*value) : detail::StrictJson();
+}
+template <class T>
+void from_json(const detail::StrictJson& json, std::optional<T>& value) {
+  value = json.is_null() ? std::nullopt : std::optional<T>(json.get<T>());
+}
+
+inline void to_json(detail::StrictJson& json, const Certificate& certificate) {
+  json = {{"examples", certificate.examples},
+          {"bounded", certificate.bounded},
+          {"layers", certificate.layers}};
+  to_json(json["negative_messages"], certificate.negative_messages);
+  to_json(json["joint"], certificate.joint);
+}
+inline void from_json(const detail::StrictJson& json, Certificate& certificate) {
+  json.at("examples").get_to(certificate.examples);
+  json.at("bounded").get_to(certificate.bounded);
+  json.at("layers").get_to(certificate.layers);
+  from_json(json.at("negative_messages"), certificate.negative_messages);
+  from_json(json.at("joint"), certificate.joint);
+}
 DMA_MEMBERS_AS_JSON(NoiseShape, shift, spread)
-DMA_MEMBERS_AS_JSON(NoiseInputs, value_mean, value_deviation, low, high)
 DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, weights, layers, batches, batch_size,
                     epochs, stopped, noise_std, noise_at_floor, train_nll, cavity, training,
                     rows_changed, seconds, stream, sweep_seconds, ledger_bytes, certificate)

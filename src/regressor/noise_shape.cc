@@ -20,6 +20,7 @@ std::vector<Row> rows_of(const Prediction& cavity, std::span<const double> value
                          std::size_t target, std::size_t targets) {
   std::vector<Row> rows;
   for (std::size_t n = target; n < values.size(); n += targets) {
+    if (std::isnan(cavity.mean[n])) continue;
     rows.push_back({values[n], cavity.mean[n], std::sqrt(cavity.epistemic_variance[n]),
                     cavity.noise_variance[n], cavity.noise_spread[n]});
   }

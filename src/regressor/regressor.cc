@@ -57,28 +57,6 @@ EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
                          .categorical = options.categorical});
 }
 
-namespace {
-
-// A model that is its posterior: what it was learnt from is no longer in it.
-template <class T>
-void forget_ledger(Members<T>& members) {
-  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
-    const Posterior<T>& posterior = members.posteriors[m];
-    WeightPrior& prior = members.priors[m];
-    for (std::size_t k = 0; k < prior.mean.size(); ++k) {
-      prior.variance[k] = 1 / static_cast<double>(posterior.rho[k]);
-      prior.mean[k] = static_cast<double>(posterior.tau[k]) * prior.variance[k];
-    }
-    members.ledgers[m].messages.clear();
-  }
-}
-
-void forget_ledger(JointMembers& members) {
-  for (JointMember& member : members.members) member.ledger = {};
-}
-
-}  // namespace
-
 double FitReport::rows_per_second() const {
   return rows == 0 ? 0 : static_cast<double>(rows) / sweep_seconds;
 }
@@ -133,7 +111,7 @@ Regressor Regressor::fit(Table table, Encoder encoder, const RegressorOptions& o
 
 struct Regressor::Lazy {
   std::once_flag once;
-  detail::Prepared prepared;
+  std::optional<detail::Mixture> mixture;
 };
 
 Regressor::Regressor(Model model) { set_model(std::move(model)); }
@@ -145,8 +123,8 @@ void Regressor::set_model(Model model) {
 
 std::vector<Predicted> Regressor::predict_encoded(const std::vector<double>& inputs,
                                                   std::size_t rows, std::size_t threads) const {
-  std::call_once(lazy_->once, [&] { lazy_->prepared = detail::prepare(model_); });
-  return detail::predict_rows(model_, lazy_->prepared, inputs, rows, threads);
+  std::call_once(lazy_->once, [&] { lazy_->mixture.emplace(model_); });
+  return detail::predict_rows(model_, *lazy_->mixture, inputs, rows, threads);
 }
 
 std::vector<Predicted> Regressor::predict(const Table& table, std::size_t threads) const {
@@ -170,7 +148,11 @@ void Regressor::save(const std::filesystem::path& path, bool slim) const {
   Model copy = model_;
   copy.batch_rows.clear();
   copy.row_hashes.clear();
-  std::visit([](auto& members) { forget_ledger(members); }, copy.members);
+  for (auto& member : copy.members) {
+    auto slim = member->copy(detail::training_options(model_.options, 1));
+    slim->drop_ledger();
+    member = std::move(slim);
+  }
   write_model(copy, path);
 }
 

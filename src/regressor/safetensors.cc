@@ -298,40 +298,44 @@ const SafetensorsFile::Entry& SafetensorsFile::entry(const std::string& name) co
   return found->second;
 }
 
-std::vector<std::string> SafetensorsFile::names(const std::string& prefix) const {
-  std::vector<std::string> found;
+Arrays SafetensorsFile::read_arrays(const std::string& prefix) const {
+  Arrays arrays(prefix);
   for (auto next = entries_.lower_bound(prefix);
        next != entries_.end() && next->first.starts_with(prefix); ++next) {
-    found.push_back(next->first);
+    const auto& [name, entry] = *next;
+    const std::string own = name.substr(prefix.size());
+    const auto& shape = entry.info.shape;
+    switch (entry.info.type) {
+      case NumberType::f32:
+        arrays.put(own, read<float>(name, shape), shape);
+        break;
+      case NumberType::f64:
+        arrays.put(own, read<double>(name, shape), shape);
+        break;
+      case NumberType::u64:
+        arrays.put(own, read<std::uint64_t>(name, shape), shape);
+        break;
+    }
   }
-  return found;
+  return arrays;
 }
 
 const std::vector<std::size_t>& SafetensorsFile::shape(const std::string& name) const {
   return entry(name).info.shape;
 }
 
-NumberType SafetensorsFile::type(const std::string& name) const { return entry(name).info.type; }
-
 template <class T>
-std::vector<T> SafetensorsFile::read_part(const std::string& name,
-                                          const std::vector<std::size_t>& shape, std::size_t first,
-                                          std::size_t count) const {
+std::vector<T> SafetensorsFile::read(const std::string& name,
+                                     const std::vector<std::size_t>& shape) const {
   const Entry& found = entry(name);
   if (found.info != TensorInfo{number_type<T>(), shape}) {
     fail("array '" + name + "' has another type or shape than the model");
   }
-  std::vector<T> numbers(count);
+  std::vector<T> numbers(count_of(shape));
   const auto bytes = std::as_writable_bytes(std::span(numbers));
-  read_bytes(found.begin + first * sizeof(T), bytes);
+  read_bytes(found.begin, bytes);
   swap_unless_little(bytes, sizeof(T));
   return numbers;
-}
-
-template <class T>
-std::vector<T> SafetensorsFile::read(const std::string& name,
-                                     const std::vector<std::size_t>& shape) const {
-  return read_part<T>(name, shape, 0, count_of(shape));
 }
 
 template std::vector<float> SafetensorsFile::read(const std::string&,
@@ -340,11 +344,16 @@ template std::vector<double> SafetensorsFile::read(const std::string&,
                                                    const std::vector<std::size_t>&) const;
 template std::vector<std::uint64_t> SafetensorsFile::read(const std::string&,
                                                           const std::vector<std::size_t>&) const;
-template std::vector<float> SafetensorsFile::read_part(const std::string&,
-                                                       const std::vector<std::size_t>&, std::size_t,
-                                                       std::size_t) const;
-template std::vector<double> SafetensorsFile::read_part(const std::string&,
-                                                        const std::vector<std::size_t>&,
-                                                        std::size_t, std::size_t) const;
+
+std::vector<Tensor> tensors_of(const Arrays& arrays, const std::string& prefix) {
+  std::vector<Tensor> tensors;
+  for (const auto& [name, array] : arrays) {
+    const auto lay_out = [&]<class T>(const std::vector<T>& numbers) -> Tensor {
+      return {prefix + name, {number_type<T>(), array.shape}, {std::as_bytes(std::span(numbers))}};
+    };
+    tensors.push_back(std::visit(lay_out, array.numbers));
+  }
+  return tensors;
+}
 
 }  // namespace dma::detail

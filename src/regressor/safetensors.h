@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include <dma/base/arrays.h>
+
 namespace dma::detail {
 
 enum class NumberType { f32, f64, u64 };
@@ -44,6 +46,9 @@ struct Tensor {
   std::vector<std::span<const std::byte>> pieces;
 };
 
+// Of numbers that outlive them, named with the prefix.
+std::vector<Tensor> tensors_of(const Arrays& arrays, const std::string& prefix);
+
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 // Throws FileError.
@@ -67,15 +72,9 @@ class SafetensorsFile {
   // Throws ModelError if there is no array of this name, type and shape.
   template <class T>
   std::vector<T> read(const std::string& name, const std::vector<std::size_t>& shape) const;
-  // Part of it: `count` numbers from `first` on.
-  template <class T>
-  std::vector<T> read_part(const std::string& name, const std::vector<std::size_t>& shape,
-                           std::size_t first, std::size_t count) const;
-  bool has(const std::string& name) const { return entries_.count(name) > 0; }
-  // Of arrays, in order.
-  std::vector<std::string> names(const std::string& prefix) const;
+  // All arrays whose name has the prefix, which they lose.
+  Arrays read_arrays(const std::string& prefix) const;
   const std::vector<std::size_t>& shape(const std::string& name) const;
-  NumberType type(const std::string& name) const;
   [[noreturn]] void fail(const std::string& reason) const;
 
  private:

@@ -26,31 +26,18 @@ struct Draws {
   }
 };
 
-// The functions of one member, for the draws that fell on it.
-void draw_from(const JointMembers& joint, std::size_t member, std::span<const std::size_t> draws,
+// The functions of one belief, for the draws that fell on it: its outputs are the targets from `first` on.
+void draw_from(const Belief& belief, std::size_t first, std::span<const std::size_t> draws,
                special::Random& random, const Draws& to) {
-  for (std::size_t k = 0; k < to.targets; ++k) {
-    const JointMember& own = joint.members[member * to.targets + k];
-    const auto functions =
-        sample_functions(own.function, to.inputs, to.rows, draws.size(), random.seed());
-    for (std::size_t s = 0; s < draws.size(); ++s) {
-      to.put(draws[s], k, std::span(functions).subspan(s * to.rows, to.rows));
-    }
-  }
-}
-
-template <class T>
-void draw_from(const Members<T>& members, std::size_t member, std::span<const std::size_t> draws,
-               special::Random& random, const Draws& to) {
-  const auto functions =
-      sample_functions(members.posteriors[member], to.inputs, to.rows, draws.size(), random.seed());
+  const std::size_t outputs = belief.outputs();
+  const auto functions = belief.sample_functions(to.inputs, to.rows, draws.size(), random.seed());
   std::vector<double> own(to.rows);
   for (std::size_t s = 0; s < draws.size(); ++s) {
-    for (std::size_t k = 0; k < to.targets; ++k) {
+    for (std::size_t k = 0; k < outputs; ++k) {
       for (std::size_t n = 0; n < to.rows; ++n) {
-        own[n] = functions[(s * to.rows + n) * to.targets + k];
+        own[n] = functions[(s * to.rows + n) * outputs + k];
       }
-      to.put(draws[s], k, own);
+      to.put(draws[s], first + k, own);
     }
   }
 }
@@ -81,8 +68,13 @@ std::vector<double> Regressor::sample(const Table& table, std::size_t count, std
   const Draws to{rows.inputs, rows.rows, targets, encoder(), values};
   for (std::size_t m = 0; m < draws_of.size(); ++m) {
     if (draws_of[m].empty()) continue;
-    std::visit([&](const auto& members) { draw_from(members, m, draws_of[m], random, to); },
-               model_.members);
+    const std::size_t beliefs = model_.members.size() / draws_of.size();
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < beliefs; ++k) {
+      const Belief& belief = *model_.members[m * beliefs + k];
+      draw_from(belief, first, draws_of[m], random, to);
+      first += belief.outputs();
+    }
   }
   if (noise) {
     add_noise(predict_encoded(rows.inputs, rows.rows, model_.options.threads), random, values);

@@ -13,7 +13,6 @@
 
 #include "base/require.h"
 #include "regressor/fit.h"
-#include "regressor/joint_members.h"
 
 namespace dma {
 namespace {
@@ -212,12 +211,11 @@ class Learner {
  public:
   Learner(const Architecture& architecture, const RegressorOptions& options,
           const std::vector<double>& noise, const OnStreamProgress& progress)
-      : progress_(progress) {
+      : options_(options), progress_(progress) {
     TrainingOptions training = detail::training_options(options, step_rows);
     training.noise.variance = noise;
-    members_.priors = detail::draw_priors(architecture, options);
-    for (const WeightPrior& prior : members_.priors) {
-      trainers_.emplace_back(architecture, prior, training);
+    for (const WeightPrior& prior : detail::draw_priors(architecture, options)) {
+      beliefs_.emplace_back(architecture, prior, training, detail::independent_options(options));
     }
   }
 
@@ -238,20 +236,30 @@ class Learner {
   bool stopped() const { return stopped_; }
   double seconds() const { return seconds_; }
 
-  // Of the first member, over these rows; after finish_noise().
-  Certificate certify(const Data& rows) { return trainers_.front().certify(rows); }
-
-  void finish_noise() {
-    for (auto& trainer : trainers_) trainer.stop_learning();
+  // Root of the mean variance over members.
+  void report_noise(const Encoder& encoder, FitReport& report) const {
+    for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
+      double sum = 0;
+      for (const auto& belief : beliefs_) sum += belief.posterior().noise_variance[k];
+      const double noise = std::sqrt(sum / static_cast<double>(beliefs_.size()));
+      report.noise_std.push_back(noise * encoder.targets[k].deviation);
+      report.noise_at_floor.push_back(noise < 1.01 * std::sqrt(least_noise_variance));
+    }
   }
 
-  Members<T> release() {
-    for (auto& trainer : trainers_) {
-      auto [posterior, ledger] = trainer.release();
-      members_.posteriors.push_back(std::move(posterior));
-      members_.ledgers.push_back(std::move(ledger));
+  // Of the first member, over these rows; after finish_noise().
+  Certificate certify(const Data& rows) { return beliefs_.front().certify(rows); }
+
+  void finish_noise() {
+    for (auto& belief : beliefs_) belief.stop_learning();
+  }
+
+  detail::Members release() {
+    detail::Members members;
+    for (auto& belief : beliefs_) {
+      members.push_back(std::make_shared<IndependentBelief<T>>(std::move(belief)));
     }
-    return std::move(members_);
+    return members;
   }
 
  private:
@@ -262,23 +270,18 @@ class Learner {
       return std::span(values).subspan(first * width, count * width);
     };
     const Data data{part(rows.inputs), part(rows.targets), count};
-    std::vector<Prediction> cavity(trainers_.size());
+    std::vector<Prediction> cavity(beliefs_.size());
     const auto start = Clock::now();
-    detail::parallel_for_within(trainers_.size(), [&](std::size_t m) {
-      try {
-        cavity[m] = trainers_[m].learn(data);
-      } catch (const NumericalBreakdown& breakdown) {
-        detail::refuse_single_precision<T>(breakdown);
-        throw;
-      }
+    detail::parallel_for_within(beliefs_.size(), [&](std::size_t m) {
+      detail::with_advice(options_, [&] { cavity[m] = beliefs_[m].learn(data); });
     });
     seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
     return cavity;
   }
 
+  const RegressorOptions& options_;
   const OnStreamProgress& progress_;
-  Members<T> members_;
-  std::vector<Trainer<T>> trainers_;
+  std::vector<IndependentBelief<T>> beliefs_;
   std::size_t rows_ = 0;
   double seconds_ = 0;
   std::atomic<bool> stopped_ = false;
@@ -318,22 +321,9 @@ void fit_model(const StreamedFile& file, const OnStreamProgress& progress, Model
   report.certificate = learner.certify(scores.examples());
   report.stopped = learner.stopped() ? Stopped::interrupted : Stopped::max_epochs;
   report.sweep_seconds = learner.seconds();
+  learner.report_noise(encoder, report);
   model.members = learner.release();
 }
-
-// Root of the mean variance over members.
-template <std::floating_point T>
-void report_noise(const Members<T>& members, const Encoder& encoder, FitReport& report) {
-  for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
-    double sum = 0;
-    for (const auto& posterior : members.posteriors) sum += posterior.noise_variance[k];
-    const double noise = std::sqrt(sum / static_cast<double>(members.posteriors.size()));
-    report.noise_std.push_back(noise * encoder.targets[k].deviation);
-    report.noise_at_floor.push_back(noise < 1.01 * std::sqrt(least_noise_variance));
-  }
-}
-
-void report_noise(const JointMembers&, const Encoder&, FitReport&) {}  // a stream has none
 
 void check(const StreamedFile& file, const RegressorOptions& options) {
   detail::validate(options);
@@ -356,7 +346,7 @@ bool can_stream(const std::filesystem::path& path) {
 
 bool is_one_pass(const RegressorOptions& options) {
   return options.epochs == 1 && options.ledger == LedgerMode::none &&
-         options.belief != Belief::joint;
+         options.belief != BeliefKind::joint;
 }
 
 StreamedTable look_through(const StreamedFile& file, const RegressorOptions& options) {
@@ -396,9 +386,9 @@ Regressor fit_stream(const StreamedFile& file, Encoder encoder, const RegressorO
                      const OnStreamProgress& progress) {
   check(file, options);
   const auto start = Clock::now();
-  Model model{options, std::move(encoder), {}, {}, {}, {}};
+  Model model{options, std::move(encoder), {}, {}, {}, {}, {}};
   if (options.ensemble == 0) model.options.ensemble = detail::members_of(false, 0);
-  model.options.belief = Belief::independent;
+  model.options.belief = BeliefKind::independent;
   FitReport& report = model.report;
   report.stream = true;
   report.epochs = 1;
@@ -406,8 +396,6 @@ Regressor fit_stream(const StreamedFile& file, Encoder encoder, const RegressorO
   report.train_nll = std::numeric_limits<double>::quiet_NaN();
   options.single_precision ? fit_model<float>(file, progress, model)
                            : fit_model<double>(file, progress, model);
-  std::visit([&](const auto& members) { report_noise(members, model.encoder, report); },
-             model.members);
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return Regressor(std::move(model));
 }

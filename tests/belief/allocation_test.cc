@@ -1,5 +1,5 @@
 // An epoch allocates nothing: twelve epochs make as many allocations as two.
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <dma/special/random.h>
 
 #include <gtest/gtest.h>
@@ -9,7 +9,8 @@
 namespace dma {
 namespace {
 
-std::size_t allocations_of(std::size_t epochs, TrainingOptions options) {
+std::size_t allocations_of(std::size_t epochs, TrainingOptions options,
+                           const IndependentOptions& own) {
   special::Random random(1);
   std::vector<double> inputs(300);
   std::vector<double> targets(100);
@@ -18,7 +19,7 @@ std::size_t allocations_of(std::size_t epochs, TrainingOptions options) {
   const Architecture network{.widths = {3, 20, 7, 1}, .slopes = {0.1}, .bias = {true}};
   options.max_epochs = epochs;
   options.tolerance = 0;
-  Trainer<double> trainer(network, draw_prior(network, 1), options);
+  IndependentBelief<double> trainer(network, draw_prior(network, 1), options, own);
   trainer.append({inputs, targets, 100});
   const std::size_t before = test::allocations;
   trainer.fit();
@@ -28,12 +29,10 @@ std::size_t allocations_of(std::size_t epochs, TrainingOptions options) {
 TEST(Epoch, AllocatesNothing) {
   for (const Rule rule : {Rule::direct, Rule::linear}) {
     for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
-      const TrainingOptions options{.rule = rule,
-                                    .belief_from_epoch = 2,
-                                    .ledger = mode,
-                                    .noise = {.variance = {1}, .learn = true}};
-      EXPECT_EQ(allocations_of(2, options), allocations_of(12, options));
-      EXPECT_GT(allocations_of(2, options), 0U);
+      const IndependentOptions own{.rule = rule, .belief_from_epoch = 2};
+      const TrainingOptions options{.ledger = mode, .noise = {.variance = {1}, .learn = true}};
+      EXPECT_EQ(allocations_of(2, options, own), allocations_of(12, options, own));
+      EXPECT_GT(allocations_of(2, options, own), 0U);
     }
   }
 }

@@ -2,8 +2,8 @@
 // readable kernel: rounding differs, and how far that carries through a fit is measured here.
 #include "kernels/on_instruction_set.h"
 // It must come first.
+#include <dma/belief/independent.h>
 #include <dma/belief/posterior.h>
-#include <dma/belief/trainer.h>
 
 #include <gtest/gtest.h>
 
@@ -43,11 +43,10 @@ template <class T>
 Prediction trained(Rule rule, std::size_t epochs, bool readable) {
   const Rows data = wave();
   const Architecture network{.widths = {2, 20, 1}, .slopes = {0.1}, .bias = {true}};
-  TrainingOptions options{
-      .rule = rule, .batch_size = 1, .max_epochs = epochs, .tolerance = 0, .belief_from_epoch = 21};
+  TrainingOptions options{.batch_size = 1, .max_epochs = epochs, .tolerance = 0};
   options.noise.learn = true;
-  options.readable_kernel = readable;
-  Trainer<T> trainer(network, draw_prior(network, 1, 6), options);
+  const IndependentOptions own{.rule = rule, .belief_from_epoch = 21, .readable_kernel = readable};
+  IndependentBelief<T> trainer(network, draw_prior(network, 1, 6), options, own);
   trainer.append(data.data());
   trainer.fit();
   return predict(trainer.posterior(), data.inputs, rows);

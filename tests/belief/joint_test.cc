@@ -1,6 +1,8 @@
 // Weights as one variable: against finite differences, and against exact Bayesian linear regression, which
 // a network without hidden layers is.
-#include "belief/joint.h"
+#include "belief/joint_network.h"
+#include "likelihood/gaussian.h"
+#include "likelihood/log_variance.h"
 
 #include <dma/special/normal.h>
 #include <dma/special/random.h>
@@ -15,10 +17,11 @@
 namespace dma {
 namespace {
 
+using detail::GaussianTerms;
+using detail::JointNetwork;
 using detail::JointSettings;
-using detail::JointTrainer;
+using detail::LogVarianceTerms;
 using detail::Matrix;
-using detail::RowLikelihood;
 using detail::Vector;
 
 struct Sample {
@@ -70,10 +73,20 @@ JointSettings without_evidence() {
   return settings;
 }
 
-JointTrainer fitted(const Sample& rows, double prior_precision, Vector& variances) {
-  JointTrainer trainer(linear(rows.width), JointUnit::leaky_relu, RowLikelihood::gaussian,
-                       prior_precision, true);
-  trainer.fit(rows.view(), variances, nullptr, without_evidence());
+GaussianTerms terms_of(const Data& rows, const Vector& variances) {
+  return {rows.targets, std::vector<double>(variances.begin(), variances.end())};
+}
+
+// With noise that is known.
+detail::NetworkFit fit(JointNetwork& network, const Data& rows, const Vector& variances,
+                       const JointSettings& settings) {
+  GaussianTerms terms = terms_of(rows, variances);
+  return network.fit(rows.inputs, terms, settings);
+}
+
+JointNetwork fitted(const Sample& rows, double prior_precision, const Vector& variances) {
+  JointNetwork trainer(linear(rows.width), JointUnit::leaky_relu, prior_precision, true);
+  fit(trainer, rows.view(), variances, without_evidence());
   return trainer;
 }
 
@@ -91,6 +104,14 @@ Matrix prior_of(std::size_t width, double precision) {
   return diagonal.asDiagonal();
 }
 
+void network_values(const Architecture& network, JointUnit unit, const Vector& weights,
+                    std::span<const double> inputs, std::size_t first, std::size_t count,
+                    double* values, Matrix* gradients, const std::vector<double>& scales = {}) {
+  const detail::Block block(network, unit, weights, inputs, first, count, values);
+  if (gradients == nullptr) return;
+  block.write_gradients(scales.empty() ? std::vector<double>(count, 1) : scales, *gradients);
+}
+
 void expect_right_gradients(JointUnit unit) {
   const Architecture network{.widths = {3, 5, 4, 1}, .slopes = {0.1, 0.4}, .bias = {true}};
   special::Random random(1);
@@ -100,16 +121,16 @@ void expect_right_gradients(JointUnit unit) {
   for (double& x : inputs) x = random.normal();
   std::vector<double> values(4);
   Matrix gradients;
-  detail::network_values(network, unit, weights, inputs, 0, 4, values.data(), &gradients);
+  network_values(network, unit, weights, inputs, 0, 4, values.data(), &gradients);
   for (Eigen::Index k = 0; k < weights.size(); ++k) {
     const double step = 1e-5;
     Vector moved = weights;
     std::vector<double> above(4);
     std::vector<double> below(4);
     moved[k] = weights[k] + step;
-    detail::network_values(network, unit, moved, inputs, 0, 4, above.data(), nullptr);
+    network_values(network, unit, moved, inputs, 0, 4, above.data(), nullptr);
     moved[k] = weights[k] - step;
-    detail::network_values(network, unit, moved, inputs, 0, 4, below.data(), nullptr);
+    network_values(network, unit, moved, inputs, 0, 4, below.data(), nullptr);
     for (Eigen::Index n = 0; n < 4; ++n) {
       const auto row = static_cast<std::size_t>(n);
       EXPECT_NEAR(gradients(n, k), (above[row] - below[row]) / (2 * step), 1e-7);
@@ -186,8 +207,7 @@ void expect_rows_one_by_one(JointUnit unit, const std::vector<std::size_t>& widt
   for (double& scale : scales) scale = random.uniform(0.5, 2);
   std::vector<double> values(rows);
   Matrix gradients;
-  detail::network_values(network, unit, weights, inputs, 0, rows, values.data(), &gradients,
-                         scales.data());
+  network_values(network, unit, weights, inputs, 0, rows, values.data(), &gradients, scales);
   Vector gradient(weights.size());
   Vector own(gradient);
   for (std::size_t n = 0; n < rows; ++n) {
@@ -220,14 +240,13 @@ TEST(NetworkValues, HaveTheSameBitsInEveryBlock) {
   for (double& x : inputs) x = random.normal();
   std::vector<double> all(100);
   Matrix gradients;
-  detail::network_values(network, JointUnit::leaky_relu, weights, inputs, 0, 100, all.data(),
-                         &gradients);
+  network_values(network, JointUnit::leaky_relu, weights, inputs, 0, 100, all.data(), &gradients);
   for (std::size_t first = 0; first < 100; first += 11) {
     const std::size_t count = std::min<std::size_t>(11, 100 - first);
     std::vector<double> values(count);
     Matrix part;
-    detail::network_values(network, JointUnit::leaky_relu, weights, inputs, first, count,
-                           values.data(), &part);
+    network_values(network, JointUnit::leaky_relu, weights, inputs, first, count, values.data(),
+                   &part);
     for (std::size_t n = 0; n < count; ++n) EXPECT_EQ(values[n], all[first + n]);
     EXPECT_EQ(part, gradients.middleRows(static_cast<Eigen::Index>(first),
                                          static_cast<Eigen::Index>(count)));
@@ -257,7 +276,8 @@ TEST(Joint, IsExactForALinearNetwork) {
   const Sample rows = linear_rows(40, 4, 0.5, 2);
   Vector variances = Vector::Constant(40, 0.3);
   variances.head(10).setConstant(0.8);
-  const auto posterior = fitted(rows, 2, variances).posterior(rows.view(), variances, nullptr);
+  const auto posterior =
+      fitted(rows, 2, variances).posterior(rows.inputs, terms_of(rows.view(), variances), nullptr);
   const Matrix x = rows.design();
   const Matrix weighted = variances.cwiseInverse().asDiagonal() * x;
   const Matrix precision = prior_of(4, 2) + x.transpose() * weighted;
@@ -281,14 +301,16 @@ TEST(Joint, ForgettingIsNeverHavingSeen) {
   const Sample rows = linear_rows(30, 3, 0.5, 3);
   Vector variances = Vector::Constant(30, 0.25);
   JointLedger ledger;
-  auto posterior = fitted(rows, 1, variances).posterior(rows.view(), variances, &ledger);
+  auto posterior =
+      fitted(rows, 1, variances).posterior(rows.inputs, terms_of(rows.view(), variances), &ledger);
   const std::vector<std::size_t> gone{0, 1, 2, 3, 4};
   forget(posterior, ledger, gone);
   Sample rest{{rows.inputs.begin() + 15, rows.inputs.end()},
               {rows.targets.begin() + 5, rows.targets.end()},
               3};
   Vector rest_variances = Vector::Constant(25, 0.25);
-  const auto anew = fitted(rest, 1, rest_variances).posterior(rest.view(), rest_variances, nullptr);
+  const auto anew = fitted(rest, 1, rest_variances)
+                        .posterior(rest.inputs, terms_of(rest.view(), rest_variances), nullptr);
   EXPECT_LT((mean_of(posterior) - mean_of(anew)).norm(), 1e-8);
   for (std::size_t k = 0; k < anew.factor.size(); ++k) {
     EXPECT_NEAR(posterior.factor[k], anew.factor[k], 1e-8);
@@ -300,15 +322,15 @@ TEST(Joint, ForgettingIsNeverHavingSeen) {
 TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
   const Sample rows = linear_rows(60, 2, 0.5, 4);
   const Architecture network{.widths = {2, 6, 1}, .slopes = {0.1}, .bias = {true}};
-  JointTrainer trainer(network, JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  JointNetwork trainer(network, JointUnit::leaky_relu, 1, true);
   trainer.draw_start(7, 1);
   Vector variances = Vector::Constant(60, 0.25);
   variances.head(20).setConstant(0.8);
   JointSettings settings = without_evidence();
   settings.epochs = 5;
-  trainer.fit(rows.view(), variances, nullptr, settings);
+  fit(trainer, rows.view(), variances, settings);
   JointLedger ledger;
-  const auto posterior = trainer.posterior(rows.view(), variances, &ledger);
+  const auto posterior = trainer.posterior(rows.inputs, terms_of(rows.view(), variances), &ledger);
   const Vector mean = mean_of(posterior);
   Matrix precision = vector_of(posterior.prior_precision).asDiagonal();
   Vector gradient(mean.size());
@@ -329,10 +351,10 @@ TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
 TEST(Joint, MarginalVariancesAreTheDiagonalOfTheInverse) {
   const Sample rows = linear_rows(100, 15, 0.5, 9);
   const Architecture network{.widths = {15, 10, 1}, .slopes = {0.1}, .bias = {true}};
-  JointTrainer trainer(network, JointUnit::leaky_relu, RowLikelihood::gaussian, 1, false);
+  JointNetwork trainer(network, JointUnit::leaky_relu, 1, false);
   trainer.draw_start(3, 1);
   const Vector variances = Vector::Constant(100, 0.25);
-  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  const auto posterior = trainer.posterior(rows.inputs, terms_of(rows.view(), variances), nullptr);
   const Matrix lower = lower_of(posterior);
   const Matrix inverse = (lower * lower.transpose()).inverse();
   const auto marginal = marginal_variances(posterior);
@@ -344,16 +366,19 @@ TEST(Joint, MarginalVariancesAreTheDiagonalOfTheInverse) {
 TEST(Joint, LearningInTwoPartsIsLearningAll) {
   const Sample rows = linear_rows(40, 3, 0.5, 5);
   Vector variances = Vector::Constant(40, 0.25);
-  const auto all = fitted(rows, 1, variances).posterior(rows.view(), variances, nullptr);
-  JointTrainer first(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  const auto all =
+      fitted(rows, 1, variances).posterior(rows.inputs, terms_of(rows.view(), variances), nullptr);
+  JointNetwork first(linear(3), JointUnit::leaky_relu, 1, true);
   Vector some = Vector::Constant(25, 0.25);
-  first.fit(rows.part(0, 25), some, nullptr, without_evidence());
-  const auto half = first.posterior(rows.part(0, 25), some, nullptr);
-  JointTrainer second(half, RowLikelihood::gaussian, true);
+  fit(first, rows.part(0, 25), some, without_evidence());
+  const auto half =
+      first.posterior(rows.part(0, 25).inputs, terms_of(rows.part(0, 25), some), nullptr);
+  JointNetwork second(half, true);
   second.stand_on(half);
   Vector others = Vector::Constant(15, 0.25);
-  second.fit(rows.part(25, 15), others, nullptr, without_evidence());
-  const auto both = second.posterior(rows.part(25, 15), others, nullptr);
+  fit(second, rows.part(25, 15), others, without_evidence());
+  const auto both =
+      second.posterior(rows.part(25, 15).inputs, terms_of(rows.part(25, 15), others), nullptr);
   EXPECT_LT((mean_of(both) - mean_of(all)).norm(), 1e-8);
   for (std::size_t k = 0; k < all.factor.size(); ++k)
     EXPECT_NEAR(both.factor[k], all.factor[k], 1e-8);
@@ -362,14 +387,15 @@ TEST(Joint, LearningInTwoPartsIsLearningAll) {
 TEST(Evidence, StopsWhenItIsToldTo) {
   const Sample rows = linear_rows(100, 3, 0.5, 10);
   const auto precisions = [&](std::size_t epochs, std::size_t before, bool by_column) {
-    JointTrainer trainer(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, by_column);
+    JointNetwork trainer(linear(3), JointUnit::leaky_relu, 1, by_column);
     Vector variances = Vector::Constant(100, 0.25);
     JointSettings settings;
     settings.epochs = epochs;
     settings.evidence_before = before;
     settings.tolerance = 0;
-    trainer.fit(rows.view(), variances, nullptr, settings);
-    return trainer.posterior(rows.view(), variances, nullptr).prior_precision;
+    fit(trainer, rows.view(), variances, settings);
+    return trainer.posterior(rows.inputs, terms_of(rows.view(), variances), nullptr)
+        .prior_precision;
   };
   EXPECT_EQ(precisions(20, 0, true), (std::vector<double>{1, 1, 1, 0.01}));
   EXPECT_EQ(precisions(60, 20, true), precisions(20, 1000, true));
@@ -381,15 +407,15 @@ TEST(Evidence, StopsWhenItIsToldTo) {
 
 TEST(Evidence, FindsTheNoiseAndTheColumnsThatMatter) {
   const Sample rows = linear_rows(400, 5, 0.5, 6);
-  JointTrainer trainer(linear(5), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  JointNetwork trainer(linear(5), JointUnit::leaky_relu, 1, true);
   double noise = 0.1;
-  Vector variances = Vector::Constant(400, noise);
+  GaussianTerms terms(rows.targets, noise);
   JointSettings settings;
   settings.epochs = 60;
-  trainer.fit(rows.view(), variances, &noise, settings);
-  EXPECT_NEAR(noise, 0.25, 0.04);
-  EXPECT_EQ(variances[7], noise);
-  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  trainer.fit(rows.inputs, terms, settings);
+  EXPECT_NEAR(terms.variances()[7], 0.25, 0.04);
+  EXPECT_EQ(terms.variances(), std::vector<double>(400, terms.variances()[7]));
+  const auto posterior = trainer.posterior(rows.inputs, terms, nullptr);
   for (std::size_t column = 2; column < 5; ++column) {
     EXPECT_GT(posterior.prior_precision[column], 50 * posterior.prior_precision[0]);
     EXPECT_NEAR(posterior.mean[column], 0, 0.06);
@@ -400,15 +426,15 @@ TEST(Evidence, FindsTheNoiseAndTheColumnsThatMatter) {
 // noise (N - sum (1 - p_k S_kk)) = |y - X m|^2, the bias among the sum. Twelve rows for three weights.
 TEST(Evidence, EndsAtItsFixedPoint) {
   const Sample rows = linear_rows(12, 2, 0.5, 6);
-  JointTrainer trainer(linear(2), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
-  double noise = 0.1;
-  Vector variances = Vector::Constant(12, noise);
+  JointNetwork trainer(linear(2), JointUnit::leaky_relu, 1, true);
+  GaussianTerms terms(rows.targets, 0.1);
   JointSettings settings;
   settings.epochs = 300;
   settings.evidence_before = 1000;
   settings.tolerance = 0;
-  trainer.fit(rows.view(), variances, &noise, settings);
-  const auto posterior = trainer.posterior(rows.view(), variances, nullptr);
+  trainer.fit(rows.inputs, terms, settings);
+  const double noise = terms.variances().front();
+  const auto posterior = trainer.posterior(rows.inputs, terms, nullptr);
   const Eigen::Map<const Vector> prior(posterior.prior_precision.data(), 3);
   const Matrix x = rows.design();
   const Matrix covariance = (Matrix(prior.asDiagonal()) + x.transpose() * x / noise).inverse();
@@ -441,10 +467,10 @@ TEST(LogVariance, EndsAtTheMaximum) {
     rows.targets.push_back(std::pow((n % 2 == 0 ? 1 : 3) * random.normal(), 2));
     squares[n % 2] += rows.targets.back();
   }
-  JointTrainer trainer(linear(1), JointUnit::step, RowLikelihood::log_variance, 0.1, true);
-  Vector unused = Vector::Ones(4000);
-  trainer.fit(rows.view(), unused, nullptr, without_evidence());
-  const Vector values = trainer.values(rows.view());
+  JointNetwork trainer(linear(1), JointUnit::step, 0.1, true);
+  LogVarianceTerms terms(rows.targets);
+  trainer.fit(rows.inputs, terms, without_evidence());
+  const std::vector<double> values = trainer.values(rows.inputs, rows.size());
   const double left = (squares[0] * std::exp(-values[0]) - 2000) / 2;
   const double right = (squares[1] * std::exp(-values[1]) - 2000) / 2;
   EXPECT_NEAR(right - left, 0.1 * (values[1] - values[0]) / 2, 1e-4);
@@ -452,26 +478,25 @@ TEST(LogVariance, EndsAtTheMaximum) {
 }
 
 TEST(Joint, RefusesWhatItIsNot) {
-  EXPECT_THROW(JointTrainer({.widths = {2, 2}, .bias = {true}}, JointUnit::step,
-                            RowLikelihood::gaussian, 1, true),
+  EXPECT_THROW(JointNetwork({.widths = {2, 2}, .bias = {true}}, JointUnit::step, 1, true),
                NetworkError);
-  EXPECT_THROW(JointTrainer({.widths = {2, 1}, .bias = {false}}, JointUnit::step,
-                            RowLikelihood::gaussian, 1, true),
+  EXPECT_THROW(JointNetwork({.widths = {2, 1}, .bias = {false}}, JointUnit::step, 1, true),
                NetworkError);
 }
 
 TEST(Joint, StopsWhenAskedAndWhenSettled) {
   const Sample rows = linear_rows(40, 3, 0.5, 5);
-  JointTrainer trainer(linear(3), JointUnit::leaky_relu, RowLikelihood::gaussian, 1, true);
+  JointNetwork trainer(linear(3), JointUnit::leaky_relu, 1, true);
   Vector variances = Vector::Constant(40, 0.25);
   JointSettings settings;
-  settings.go_on = [](std::size_t epoch) { return epoch < 3; };
-  auto result = trainer.fit(rows.view(), variances, nullptr, settings);
+  std::size_t epochs = 0;
+  settings.go_on = [&] { return ++epochs < 3; };
+  auto result = fit(trainer, rows.view(), variances, settings);
   EXPECT_EQ(result.stopped, Stopped::interrupted);
   EXPECT_EQ(result.epochs, 3U);
   settings.go_on = {};
   settings.epochs = 1000;
-  result = trainer.fit(rows.view(), variances, nullptr, settings);
+  result = fit(trainer, rows.view(), variances, settings);
   EXPECT_EQ(result.stopped, Stopped::tolerance);
   EXPECT_LT(result.epochs, 30U);
 }

@@ -1,6 +1,6 @@
 // One example through the trainer equals the same graph in dma::Graph, message by message: both rules,
 // both kernels, random architectures.
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <dma/factors/factors.h>
 #include <dma/graph/graph.h>
 #include <dma/special/random.h>
@@ -147,12 +147,10 @@ double largest_difference(const Example& example, Rule rule, bool readable) {
   const NetworkGraph built(example);
   const auto beliefs = built.graph.infer({.rule = rule}, built.schedule);
   EXPECT_TRUE(beliefs.improper.empty());
-  Trainer<double> trainer(example.architecture, example.prior,
-                          {.rule = rule,
-                           .batch_size = 1,
-                           .max_epochs = 1,
-                           .noise = {.variance = {example.noise}},
-                           .readable_kernel = readable});
+  IndependentBelief<double> trainer(
+      example.architecture, example.prior,
+      {.batch_size = 1, .max_epochs = 1, .noise = {.variance = {example.noise}}},
+      {.rule = rule, .readable_kernel = readable});
   trainer.append({example.input, example.target, 1});
   trainer.fit();
   double worst = 0;

@@ -108,7 +108,7 @@ TEST(Report, SaysWhatItIsAbout) {
   EXPECT_EQ(fact(page, "epochs"), "8, stopped: max_epochs");
   EXPECT_EQ(fact(page, "changed since"), "");
   for (const json& entry : page.at("facts")) EXPECT_TRUE(entry.at("value").is_string()) << entry;
-  EXPECT_EQ(where(figure(page, "certificate"), "name", "repaired").at(0).at("value"), "0");
+  EXPECT_EQ(where(figure(page, "certificate"), "name", "rows alone").at(0).at("value"), "0");
   for (const json& entry : figure(page, "certificate")) {
     EXPECT_TRUE(entry.at("value").is_string() && entry.at("about").is_string()) << entry;
   }
@@ -151,18 +151,7 @@ TEST(Report, WeightsAreThePosteriors) {
   for (const char* belief : {"joint", "independent"}) {
     const Fitted fitted(std::string("--belief ") + belief);
     const Regressor model = Regressor::load(fitted.model);
-    std::vector<double> mean;
-    std::vector<double> variance;
-    if (const auto* joint = std::get_if<dma::JointMembers>(&model.model().members)) {
-      mean = joint->members[0].function.mean;
-      variance = marginal_variances(joint->members[0].function);
-    } else {
-      const auto& posterior = std::get<dma::Members<double>>(model.model().members).posteriors[0];
-      for (std::size_t k = 0; k < posterior.tau.size(); ++k) {
-        mean.push_back(posterior.tau[k] / posterior.rho[k]);
-        variance.push_back(1 / posterior.rho[k]);
-      }
-    }
+    const auto [mean, variance, prior_variance] = model.model().members.front()->weights();
     const json weights = figure(page_of(fitted.model), "weights");
     ASSERT_EQ(weights.size(), mean.size());
     std::set<std::size_t> places;
@@ -318,9 +307,9 @@ TEST(Report, SeveralTargetsAreToldApart) {
       for (std::size_t n = 0; n < 41; ++n) expect_predicted(points[n], predicted[2 * n + k]);
     }
     const json weights = figure(page, "weights");
-    if (const auto* joint = std::get_if<dma::JointMembers>(&model.model().members)) {
+    if (model.model().options.belief == dma::BeliefKind::joint) {
       const auto of_b = where(weights, "target", "b");
-      EXPECT_EQ(of_b.at(0).at("mean"), joint->members[1].function.mean[0]);
+      EXPECT_EQ(of_b.at(0).at("mean"), model.model().members[1]->weights().mean[0]);
       EXPECT_EQ(weights.size(), 2 * model.report().weights);
     } else {
       EXPECT_EQ(weights.size(), model.report().weights);

@@ -572,15 +572,24 @@ TEST(BatchKernels, SimdEqualsScalarToTheBit) {
         }
         for (double& m : mean) m += 0.1;
         for (double& v : variance) v *= 0.7;
-        EXPECT_TRUE(kernels.close_batch(working, {closed[0].data(), closed[1].data()},
-                                        {closed[2].data(), closed[3].data()}));
+        const auto sound = kernels.close_batch(working, {closed[0].data(), closed[1].data()},
+                                               {closed[2].data(), closed[3].data()});
+        EXPECT_TRUE(sound.proper);
+        EXPECT_EQ(sound.negative, 0U);
         results[readable ? 0 : 1] = closed;
         for (std::size_t k = 0; k < weights; ++k) {
-          const double sound = std::exchange(variance[k], 0);
-          EXPECT_FALSE(kernels.close_batch(working, {closed[0].data(), closed[1].data()},
-                                           {closed[2].data(), closed[3].data()}))
-              << k;
-          variance[k] = sound;
+          const auto with_variance = [&](double other) {
+            const double own = std::exchange(variance[k], other);
+            const Closed result = kernels.close_batch(working, {closed[0].data(), closed[1].data()},
+                                                      {closed[2].data(), closed[3].data()});
+            variance[k] = own;
+            return result;
+          };
+          EXPECT_FALSE(with_variance(0).proper) << k;
+          EXPECT_FALSE(with_variance(std::nan("")).proper) << k;
+          const Closed wider = with_variance(1.1 * start_variance[k]);
+          EXPECT_TRUE(wider.proper) << k;
+          EXPECT_EQ(wider.negative, 1U) << k;
         }
       }
       EXPECT_EQ(results[0], results[1]);

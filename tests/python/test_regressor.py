@@ -45,7 +45,8 @@ def test_learns_and_knows_how_well(wave):
     assert far > 5 * std.max()
     assert set(model.cavity_coverage_) == {0.5, 0.8, 0.9, 0.95}
     assert model.cavity_coverage_[0.95] > 0.85
-    assert model.certificate_["repaired"] == 0
+    assert 0 < model.certificate_["joint"]["largest_leverage"] < 1
+    assert model.certificate_["joint"]["linearisation_error"] > 0
     assert len(model.train_nll_curve_) == 4
 
 

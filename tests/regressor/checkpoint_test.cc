@@ -56,16 +56,20 @@ std::vector<Case> cases() {
       {"joint, one noise", 60, quick({.constant_noise = true, .epochs = 15})},
       {"joint, known noise", 60, quick({.noise = 1.5, .epochs = 15})},
       {"joint, many rows", 3100, quick({.hidden = {2}, .epochs = 8})},
-      {"independent", 60, quick({.belief = Belief::independent, .epochs = 25, .tolerance = 0})},
+      {"independent", 60, quick({.belief = BeliefKind::independent, .epochs = 25, .tolerance = 0})},
       {"independent, float", 60,
-       quick({.belief = Belief::independent, .epochs = 25, .single_precision = true})},
+       quick({.belief = BeliefKind::independent, .epochs = 25, .single_precision = true})},
       {"independent, patience", 60,
-       quick({.belief = Belief::independent, .epochs = 60, .tolerance = 0, .patience = 2})},
+       quick({.belief = BeliefKind::independent, .epochs = 60, .tolerance = 0, .patience = 2})},
       {"direct", 60,
-       quick({.belief = Belief::independent, .rule = Rule::direct, .epochs = 6, .batch_size = 7})},
+       quick({.belief = BeliefKind::independent,
+              .rule = Rule::direct,
+              .epochs = 6,
+              .batch_size = 7})},
       {"average", 60,
-       quick({.belief = Belief::independent, .epochs = 6, .ledger = LedgerMode::average})},
-      {"none", 60, quick({.belief = Belief::independent, .epochs = 3, .ledger = LedgerMode::none})},
+       quick({.belief = BeliefKind::independent, .epochs = 6, .ledger = LedgerMode::average})},
+      {"none", 60,
+       quick({.belief = BeliefKind::independent, .epochs = 3, .ledger = LedgerMode::none})},
   };
 }
 
@@ -124,7 +128,7 @@ TEST(Checkpoint, GoesOnAgainAndAgain) {
 }
 
 TEST(Checkpoint, DoesNotDependOnThreads) {
-  for (const Belief belief : {Belief::joint, Belief::independent}) {
+  for (const BeliefKind belief : {BeliefKind::joint, BeliefKind::independent}) {
     RegressorOptions options = quick({.belief = belief, .epochs = 12});
     options.ensemble = 4;
     const Table table = wave_table(60, 0.3, 3);
@@ -132,7 +136,7 @@ TEST(Checkpoint, DoesNotDependOnThreads) {
     const Scratch scratch;
     const Checkpoint checkpoint{scratch.path("c"), 0};
     options.threads = 3;
-    Killer killer(belief == Belief::joint ? 60 : 1000);
+    Killer killer(belief == BeliefKind::joint ? 60 : 1000);
     EXPECT_THROW(Regressor::fit(table, options, killer.callback(), checkpoint), Killed);
     options.threads = 2;
     EXPECT_TRUE(Regressor::fit(table, options, {}, checkpoint).to_bytes() == expected);
@@ -140,7 +144,7 @@ TEST(Checkpoint, DoesNotDependOnThreads) {
 }
 
 TEST(Checkpoint, AFitThatWasInterruptedGoesOn) {
-  for (const Belief belief : {Belief::joint, Belief::independent}) {
+  for (const BeliefKind belief : {BeliefKind::joint, BeliefKind::independent}) {
     const RegressorOptions options = quick({.belief = belief, .epochs = 12, .tolerance = 0});
     const Table table = wave_table(60, 0.3, 4);
     const Scratch scratch;

@@ -26,7 +26,7 @@ using Bytes = std::vector<std::byte>;
 
 struct Kind {
   const char* name;
-  Belief belief;
+  BeliefKind belief;
   // How far another unit of the target may move predictions, in their deviations. Measured: joint 7e-9, linear 2e-9,
   // direct 3e-13; the linear rule's rounding grows with the epochs, from 2e-13 at the first. Single precision rounds the
   // targets to the same numbers, but for a few.
@@ -49,9 +49,9 @@ class DeterminismOfEachKind : public testing::TestWithParam<Kind> {
 };
 INSTANTIATE_TEST_SUITE_P(
     Determinism, DeterminismOfEachKind,
-    testing::Values(Kind{"joint", Belief::joint}, Kind{"linear", Belief::independent},
-                    Kind{"direct", Belief::independent, 1e-11, Rule::direct},
-                    Kind{"float", Belief::independent, 1e-3, Rule::linear, true}),
+    testing::Values(Kind{"joint", BeliefKind::joint}, Kind{"linear", BeliefKind::independent},
+                    Kind{"direct", BeliefKind::independent, 1e-11, Rule::direct},
+                    Kind{"float", BeliefKind::independent, 1e-3, Rule::linear, true}),
     [](const auto& kind) { return kind.param.name; });
 
 Table rows_of(const Table& table, std::size_t first, std::size_t end) {

@@ -12,6 +12,8 @@
 
 #include <dma/special/larger.h>
 
+#include "regressor/beliefs.h"
+
 namespace dma::test {
 
 // posterior = prior x ledger. How far it is off: precisions relative to themselves, precision times mean relative to
@@ -27,22 +29,20 @@ struct LedgerError {
 };
 
 template <class T>
-LedgerError ledger_error(const Members<T>& members) {
+LedgerError ledger_error(const IndependentBelief<T>& belief) {
   LedgerError error;
-  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
-    const Posterior<T>& posterior = members.posteriors[m];
-    for (std::size_t k = 0; k < posterior.rho.size(); ++k) {
-      double rho = 1 / members.priors[m].variance[k];
-      double tau = members.priors[m].mean[k] * rho;
-      double size = std::abs(tau);
-      for (const auto& message : members.ledgers[m].messages) {
-        rho += static_cast<double>(message.rho[k]);
-        tau += static_cast<double>(message.tau[k]);
-        size += std::abs(static_cast<double>(message.tau[k]));
-      }
-      error.include({std::abs(static_cast<double>(posterior.rho[k]) / rho - 1),
-                     std::abs(static_cast<double>(posterior.tau[k]) - tau) / (size + rho)});
+  const Posterior<T>& posterior = belief.posterior();
+  for (std::size_t k = 0; k < posterior.rho.size(); ++k) {
+    double rho = 1 / belief.prior().variance[k];
+    double tau = belief.prior().mean[k] * rho;
+    double size = std::abs(tau);
+    for (const auto& message : belief.ledger().messages) {
+      rho += static_cast<double>(message.rho[k]);
+      tau += static_cast<double>(message.tau[k]);
+      size += std::abs(static_cast<double>(message.tau[k]));
     }
+    error.include({std::abs(static_cast<double>(posterior.rho[k]) / rho - 1),
+                   std::abs(static_cast<double>(posterior.tau[k]) - tau) / (size + rho)});
   }
   return error;
 }
@@ -64,7 +64,7 @@ inline Eigen::VectorXd vector_of(const std::vector<double>& numbers) {
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-inline Eigen::Map<const RowMajor> gradients_of(const JointMember& member) {
+inline Eigen::Map<const RowMajor> gradients_of(const JointKnowledge& member) {
   return {member.ledger.gradients.data(), static_cast<Eigen::Index>(member.ledger.shifts.size()),
           static_cast<Eigen::Index>(member.function.mean.size())};
 }
@@ -76,14 +76,14 @@ inline Eigen::MatrixXd precision_of(const JointPosterior& posterior) {
 
 // Precision times mean, beyond what prior and ledger say. The mean of a fit is where it stopped, which is not quite
 // where its messages have their maximum: this is the gradient that was left, and rows that come and go leave it alone.
-inline Eigen::VectorXd left_over(const JointMember& member) {
+inline Eigen::VectorXd left_over(const JointKnowledge& member) {
   return precision_of(member.function) * vector_of(member.function.mean) -
          gradients_of(member).transpose() * vector_of(member.ledger.shifts);
 }
 
 // Of the function; the noise stands once rows come or go without the others at hand. `fitted` is the member as the fit
 // left it.
-inline LedgerError ledger_error(const JointMember& member, const JointMember& fitted) {
+inline LedgerError ledger_error(const JointKnowledge& member, const JointKnowledge& fitted) {
   const auto gradients = gradients_of(member);
   Eigen::MatrixXd sum = gradients.transpose() * gradients;
   sum.diagonal() += vector_of(member.function.prior_precision);
@@ -104,37 +104,30 @@ inline LedgerError ledger_error(const JointMember& member, const JointMember& fi
 }
 
 inline LedgerError ledger_error(const Model& model, const Model& fitted) {
-  if (const auto* single = std::get_if<Members<float>>(&model.members)) {
-    return ledger_error(*single);
-  }
-  if (const auto* members = std::get_if<Members<double>>(&model.members)) {
-    return ledger_error(*members);
-  }
   LedgerError error;
-  const auto& joint = std::get<JointMembers>(model.members).members;
-  for (std::size_t m = 0; m < joint.size(); ++m) {
-    error.include(ledger_error(joint[m], std::get<JointMembers>(fitted.members).members[m]));
+  for (std::size_t m = 0; m < model.members.size(); ++m) {
+    error.include(is_joint(model)                ? ledger_error(joint(model, m), joint(fitted, m))
+                  : is_independent<float>(model) ? ledger_error(independent<float>(model, m))
+                                                 : ledger_error(independent<double>(model, m)));
   }
   return error;
 }
 
 // Every precision is at least the prior's, also without any one batch: no message takes information away.
 template <class T>
-void expect_proper(const Members<T>& members) {
+void expect_proper(const IndependentBelief<T>& belief) {
   const T slack = 64 * std::numeric_limits<T>::epsilon();
-  for (std::size_t m = 0; m < members.posteriors.size(); ++m) {
-    const Posterior<T>& posterior = members.posteriors[m];
-    for (std::size_t k = 0; k < posterior.rho.size(); ++k) {
-      ASSERT_TRUE(std::isfinite(posterior.tau[k]));
-      ASSERT_TRUE(std::isfinite(posterior.rho[k]));
-      ASSERT_GE(posterior.rho[k], T(1 / members.priors[m].variance[k]) * (1 - slack));
-      for (const auto& message : members.ledgers[m].messages) {
-        ASSERT_TRUE(std::isfinite(message.tau[k]));
-        ASSERT_GE(message.rho[k], -slack * posterior.rho[k]);
-      }
+  const Posterior<T>& posterior = belief.posterior();
+  for (std::size_t k = 0; k < posterior.rho.size(); ++k) {
+    ASSERT_TRUE(std::isfinite(posterior.tau[k]));
+    ASSERT_TRUE(std::isfinite(posterior.rho[k]));
+    ASSERT_GE(posterior.rho[k], T(1 / belief.prior().variance[k]) * (1 - slack));
+    for (const auto& message : belief.ledger().messages) {
+      ASSERT_TRUE(std::isfinite(message.tau[k]));
+      ASSERT_GE(message.rho[k], -slack * posterior.rho[k]);
     }
-    for (const double noise : posterior.noise_variance) ASSERT_GE(noise, 0);
   }
+  for (const double noise : posterior.noise_variance) ASSERT_GE(noise, 0);
 }
 
 inline void expect_proper(const JointPosterior& posterior) {
@@ -150,17 +143,21 @@ inline void expect_proper(const JointPosterior& posterior) {
   }
 }
 
-inline void expect_proper(const JointMembers& joint) {
-  for (const JointMember& member : joint.members) {
-    expect_proper(member.function);
-    if (member.log_noise) expect_proper(*member.log_noise);
-    ASSERT_GT(member.noise_variance, 0);
-  }
+inline void expect_proper(const JointKnowledge& known) {
+  expect_proper(known.function);
+  if (known.log_noise) expect_proper(*known.log_noise);
+  ASSERT_GT(known.noise_variance, 0);
+}
+
+inline void expect_proper(const Model& model, std::size_t member) {
+  if (is_joint(model)) return expect_proper(joint(model, member));
+  if (is_independent<float>(model)) return expect_proper(independent<float>(model, member));
+  expect_proper(independent<double>(model, member));
 }
 
 // `fitted` is the model as the fit left it.
 inline void expect_sound(const Model& model, const Model& fitted) {
-  std::visit([](const auto& members) { expect_proper(members); }, model.members);
+  for (std::size_t m = 0; m < model.members.size(); ++m) expect_proper(model, m);
   if (model.options.ledger != LedgerMode::full) return;
   const double rounding = model.options.single_precision ? 1e-5 : 1e-9;
   ASSERT_LT(ledger_error(model, fitted).worst(), rounding);

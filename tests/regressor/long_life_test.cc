@@ -29,11 +29,11 @@ constexpr std::size_t window = 5;  // blocks that the model knows
 constexpr double noise = 0.2;      // of the table, in units of 5
 constexpr std::size_t warm_up = 100;
 
-class LongLifeOfEachBelief : public testing::TestWithParam<Belief> {};
+class LongLifeOfEachBelief : public testing::TestWithParam<BeliefKind> {};
 INSTANTIATE_TEST_SUITE_P(LongLife, LongLifeOfEachBelief,
-                         testing::Values(Belief::joint, Belief::independent),
+                         testing::Values(BeliefKind::joint, BeliefKind::independent),
                          [](const auto& belief) {
-                           return belief.param == Belief::joint ? "joint" : "independent";
+                           return belief.param == BeliefKind::joint ? "joint" : "independent";
                          });
 
 std::size_t resident_bytes() {
@@ -52,7 +52,7 @@ std::size_t heap_bytes() {
 
 class LongLife {
  public:
-  explicit LongLife(Belief belief) : model_(begin(belief)) {}
+  explicit LongLife(BeliefKind belief) : model_(begin(belief)) {}
 
   void cycle() {
     const Table fresh = block(next_++);
@@ -67,7 +67,7 @@ class LongLife {
  private:
   static Table block(std::uint64_t number) { return wave_table(block_rows, noise, 100 + number); }
 
-  Regressor begin(Belief belief) {
+  Regressor begin(BeliefKind belief) {
     Table first = block(next_++);
     blocks_.push_back(first);
     while (blocks_.size() < window) {

@@ -9,6 +9,7 @@
 
 #include <dma/regressor/model_file.h>
 
+#include "regressor/beliefs.h"
 #include "regressor/wave_table.h"
 #include "scratch.h"
 
@@ -159,7 +160,7 @@ TEST(Stream, CanLearnMoreButNotForget) {
   const std::string path = scratch.file("t.csv", wave_csv(3000, 1));
   Regressor model = fit_stream({path}, one_pass());
   const auto noise = [&] {
-    return std::get<Members<double>>(model.model().members).posteriors[0].noise_variance;
+    return test::independent<double>(model.model(), 0).posterior().noise_variance;
   };
   const auto noise_before = noise();
   const Table more = read_csv(scratch.file("more.csv", wave_csv(200, 2)));

@@ -113,7 +113,7 @@ const response = () =>
   );
 
 const certificate = () => [
-  { name: 'repaired', value: 0, about: 'messages that had to be mended' },
+  { name: 'negative messages', value: 0, about: 'messages that took precision away' },
   { name: 'share below two', value: 0.031, about: 'product messages whose signal is below twice their noise' },
 ];
 

@@ -1,12 +1,15 @@
-// belief/certificate.h: how far a fit was covered by the paper's theorems, and whether any number
-// went wrong.
+// belief/certificate.h: how far a fit can be trusted, in numbers that can turn out bad.
 //
-// Theorem product-bwd-bound covers a product's backward message if r = min(|m_y| / s_y, |m_z| / s_z)
-// is at least 2. The certificate is taken at the end of a fit over evenly spaced examples.
+// Independent weights: Theorem product-bwd-bound covers a product's backward message if
+// r = min(|m_y| / s_y, |m_z| / s_z) is at least 2, and Corollary no-neg-prec says that no message takes precision
+// away. Looked at over evenly spaced examples at the end of a fit, and in every batch.
+//
+// Joint weights: the network was taken for linear in its weights around their mean, and the fit for finished.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace dma {
@@ -36,10 +39,27 @@ struct Bounded {
   }
 };
 
+// Of a joint belief alone.
+struct JointCertificate {
+  // How far the network at weights drawn from the belief is from the linear function that predictions are made with:
+  // root of the mean square of (exact - linearised) / deviation, over such draws and some rows. Large where weights of
+  // two layers are hardly determined: their products are then nothing like linear.
+  double linearisation_error = 0;
+  // The largest share that a row has in its own prediction, from 0 to 1; at 1 nothing is known of it without itself.
+  double largest_leverage = 0;
+  std::size_t rows_alone = 0;  // whose share rounds to 1: they have no cavity prediction
+  double damping = 0;          // of the last step: far from 0 the fit was still looking for its way
+  // How far the next step would have gone, in standard deviations of the weights (root of the mean square).
+  double step_left = 0;
+};
+
 struct Certificate {
-  std::size_t examples = 0;  // over which the messages were taken
-  std::size_t repaired = 0;  // values that had to be changed to go on: nothing is ever repaired
+  std::size_t examples = 0;  // over which it was taken
+  // Messages of a batch to a weight that took precision away, beyond rounding, over the whole fit. Not counted
+  // in files before format 8.
+  std::optional<std::size_t> negative_messages = {};
   Bounded bounded = {};
+  std::optional<JointCertificate> joint = {};
   std::vector<LayerCertificate> layers;
 };
 

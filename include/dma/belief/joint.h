@@ -1,4 +1,11 @@
-// belief/joint.h: a network whose weights are one variable, with a joint Gaussian belief.
+// belief/joint.h: all weights of a network as one variable, with a joint Gaussian belief.
+//
+//   dma::Architecture network{.widths = {8, 20, 1}, .bias = {true}};
+//   dma::JointBelief belief(network, {.noise = {.variance = {0.1}, .learn = true}});
+//   belief.append({inputs, targets, rows});
+//   const auto result = belief.fit();
+//   const auto prediction = belief.predictor()->predict(new_inputs, new_rows);
+//   belief.forget(0);
 //
 // The linear rule, applied to the whole network as one factor. At the belief's mean m,
 //
@@ -17,7 +24,7 @@
 //
 //   mean y - (y - f) / (1 - h),   variance J P J' / (1 - h)                         the cavity
 //
-// Independent weights (belief/trainer.h) treat each other's uncertainty as noise; here what is known of
+// Independent weights (belief/independent.h) treat each other's uncertainty as noise; here what is known of
 // their sums is known. The price: D^2 numbers, D^2 per row, D^3 per epoch, for D weights.
 //
 // Its units are in layers/architecture.h. Every layer has a bias.
@@ -26,20 +33,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include <dma/belief/trainer.h>
+#include <dma/belief/belief.h>
 #include <dma/layers/architecture.h>
+#include <dma/likelihood/noise_floor.h>
 
 namespace dma {
 
-// Of a standardised target: what is fitted to the last digit still has so much noise, and reports say when
-// it was reached.
-inline constexpr double least_noise_variance = 1e-8;
 // Of a prior precision that is learnt; beyond them more is not told from less.
 inline constexpr double least_prior_precision = 1e-4;
 inline constexpr double most_prior_precision = 1e6;
+
+// From so many rows on, a network is learnt from as many first, then from all.
+inline constexpr std::size_t many_rows = 3000;
 
 struct JointPosterior {
   Architecture architecture;  // one output
@@ -51,13 +61,6 @@ struct JointPosterior {
   // stood, the mean is no longer there, and the messages know nothing of the network at the new mean: the function
   // that they speak of is f(x; c) + J (w - c), J = df/dw at c.
   std::vector<double> centre = {};
-};
-
-// What each row told the weights: precision g g', precision times mean g t, with g a row of gradients and
-// t its shift. The posterior is the prior times all of them.
-struct JointLedger {
-  std::vector<double> gradients;  // rows x weights
-  std::vector<double> shifts;     // rows
 };
 
 // Of the function: without noise.
@@ -78,5 +81,75 @@ std::vector<double> marginal_variances(const JointPosterior& posterior);
 // rounding of what went, which may be far more than what stays.
 void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<const std::size_t> rows,
             bool all_in_ledger = false);
+
+// What a noise network sees: the inputs and the function's value, standardised, none further out than in
+// the rows it was learnt from.
+struct NoiseInputs {
+  double value_mean = 0, value_deviation = 1;
+  std::vector<double> low = {}, high = {};  // of every input, then of the value
+};
+
+// A function of the inputs, and the noise around it.
+struct JointKnowledge {
+  JointPosterior function = {};
+  JointLedger ledger = {};  // the function's; empty if not kept
+  double noise_variance = 0;
+  // The log of the noise variance, as a network; none if the noise is one number.
+  std::optional<JointPosterior> log_noise = {};
+  NoiseInputs noise_inputs = {};
+};
+
+struct JointOptions {
+  bool by_column =
+      true;  // every input column has a prior precision of its own: it can be switched off
+  bool constant_noise =
+      false;               // noise that is learnt is one number, not one that depends on the inputs
+  std::uint64_t seed = 1;  // of the weights that the fit starts from
+};
+
+// The ledger is full or none; every row has a message of its own there, whatever the batches.
+//
+// If the rows of every batch are here, a fit learns everything, from where the belief is. If not, what is known stands, and
+// the new rows are linearised where the old ones were: the old messages hold there only, and a network that moved on
+// would pay too little for what it unlearns.
+class JointBelief final : public Belief {
+ public:
+  // Throws NetworkError if an argument cannot be used.
+  explicit JointBelief(Architecture architecture, TrainingOptions options = {},
+                       JointOptions own = {});
+  // A stored one. Its messages stand; the rows are not here.
+  JointBelief(Architecture architecture, Arrays stored, const Heard& heard,
+              TrainingOptions options = {}, JointOptions own = {});
+  ~JointBelief() override;
+  JointBelief(JointBelief&&) noexcept;
+  JointBelief& operator=(JointBelief&&) noexcept;
+
+  std::unique_ptr<Belief> copy(TrainingOptions options) const override;
+  const Architecture& architecture() const override;
+  std::size_t append(const Data& rows) override;
+  void attach(std::size_t batch, const Data& rows) override;
+  FitResult fit(const std::function<void(bool last)>& after_epoch = {}) override;
+  Arrays fit_state() const override;
+  void resume(Arrays state) override;
+  using Belief::forget;
+  void forget(std::span<const std::size_t> batches) override;
+  std::size_t batches() const override;
+  std::unique_ptr<Predictor> predictor() const override;
+  std::vector<double> sample_functions(std::span<const double> inputs, std::size_t rows,
+                                       std::size_t count, std::uint64_t seed) const override;
+  WeightMoments weights() const override;
+  InputRange seen_inputs() const override;
+  std::size_t ledger_bytes() const override;
+  Arrays store() const override;
+  void drop_ledger() override;
+
+  const JointKnowledge& knowledge() const;
+
+ private:
+  class State;
+  JointBelief(const JointBelief& other, TrainingOptions options);
+
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace dma

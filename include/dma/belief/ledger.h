@@ -1,4 +1,4 @@
-// belief/ledger.h: what each mini-batch has told the weights.
+// belief/ledger.h: what each batch has told the weights.
 //
 //   posterior = prior x product of the ledger's messages
 //
@@ -22,7 +22,7 @@ enum class LedgerMode { full, average, none };
 std::size_t ledger_bytes(LedgerMode mode, std::size_t batches, std::size_t weights,
                          std::size_t number_bytes);
 
-// Messages in natural parameters, in the flat order of the weights.
+// Independent weights: a batch sends each of them a Gaussian, in natural parameters, in the flat order of the weights.
 template <std::floating_point T>
 struct BatchMessage {
   std::vector<T> tau, rho;
@@ -40,6 +40,15 @@ struct Ledger {
       sum += (message.tau.size() + message.rho.size()) * sizeof(T);
     return sum;
   }
+};
+
+// A joint belief: every row sends all weights together a Gaussian of rank one, precision g g' and precision times mean
+// g t, with g a row of gradients and t its shift. A batch is some rows, one after the other.
+struct JointLedger {
+  std::vector<double> gradients;  // rows x weights
+  std::vector<double> shifts;     // rows
+
+  std::size_t bytes() const { return (gradients.size() + shifts.size()) * sizeof(double); }
 };
 
 }  // namespace dma

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <dma/base/error.h>
@@ -38,6 +39,7 @@ struct Architecture {
   std::size_t fan_in(std::size_t layer) const { return widths[layer] + (has_bias(layer) ? 1 : 0); }
   std::size_t offset(std::size_t layer) const;
   std::size_t weight_count() const { return offset(layers()); }
+  std::size_t layer_of(std::size_t weight) const;
 
   // Throws NetworkError if something is wrong, or if the rule has no message for a slope.
   void validate(Rule rule) const;
@@ -53,5 +55,9 @@ struct WeightPrior {
 // The paper's prior (App. E): mean drawn from N(0, 1 / fan_in), variance scale / (layers fan_in). Each
 // seed is one draw of the means.
 WeightPrior draw_prior(const Architecture& architecture, std::uint64_t seed, double scale = 1);
+
+// The network as a plain function: values holds one row of inputs and becomes the outputs.
+void evaluate(const Architecture& architecture, std::span<const double> weights,
+              std::vector<double>& values);
 
 }  // namespace dma

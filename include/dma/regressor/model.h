@@ -1,18 +1,16 @@
 // regressor/model.h: everything a fitted regressor is, as plain data; the model file holds just this.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include <dma/belief/belief.h>
+#include <dma/belief/independent.h>
 #include <dma/belief/joint.h>
-#include <dma/belief/ledger.h>
-#include <dma/belief/posterior.h>
-#include <dma/belief/trainer.h>
 #include <dma/data/encoder.h>
 #include <dma/metrics/metrics.h>
 
@@ -30,9 +28,9 @@ struct Names : std::vector<std::string> {
 
 // joint         all weights of a network are one Gaussian variable (belief/joint.h): fits far better, costs
 //               weights^2 memory per member and weights^2 time per row
-// independent   every weight on its own (belief/trainer.h): Algorithm 1 of the paper, any size
+// independent   every weight on its own (belief/independent.h): Algorithm 1 of the paper, any size
 // automatic     joint, unless the network is large or an option asks for what only the other has
-enum class Belief { automatic, joint, independent };
+enum class BeliefKind { automatic, joint, independent };
 
 struct RegressorOptions {
   Names target = {};    // at least one
@@ -42,7 +40,7 @@ struct RegressorOptions {
 
   std::vector<std::size_t> hidden = {};  // units per hidden layer; empty: chosen
   double slope = 0.1;                    // of the leaky ReLU
-  Belief belief = Belief::automatic;
+  BeliefKind belief = BeliefKind::automatic;
   Rule rule = Rule::linear;          // direct: independent only
   std::optional<double> noise = {};  // standard deviation in the target's unit; otherwise learnt
   bool constant_noise = false;  // learnt as one number; otherwise (joint) it depends on the inputs
@@ -96,38 +94,9 @@ struct FitReport {
   std::array<double, 4> cavity_coverage() const;  // mean over targets
 };
 
-// What a noise network sees: the inputs and the function's value, standardised, none further out than in
-// the rows it was learnt from.
-struct NoiseInputs {
-  double value_mean = 0, value_deviation = 1;
-  std::vector<double> low = {}, high = {};  // of every input, then of the value
-};
-
-// A function of the inputs, and the noise around it.
-struct JointMember {
-  JointPosterior function;
-  // The log of the noise variance, as a network; none if the noise is one number.
-  std::optional<JointPosterior> log_noise = {};
-  NoiseInputs noise_inputs = {};
-  double noise_variance = 0;
-  JointLedger ledger = {};  // the function's; empty if not kept
-};
-
 // What the cavity predictions say about the noise as a whole: its log gains N(shift, spread^2).
 struct NoiseShape {
   double shift = 0, spread = 0;
-};
-
-struct JointMembers {
-  std::vector<JointMember> members;  // one per draw and target: draw * targets + target
-  std::vector<NoiseShape> shapes;    // one per target
-};
-
-template <std::floating_point T>
-struct Members {
-  std::vector<WeightPrior> priors;
-  std::vector<Posterior<T>> posteriors;
-  std::vector<Ledger<T>> ledgers;
 };
 
 struct Model {
@@ -135,11 +104,22 @@ struct Model {
   Encoder encoder;
   std::vector<std::size_t> batch_rows;    // rows of each batch of the ledger
   std::vector<std::uint64_t> row_hashes;  // batch by batch: rows are known by hash, not by content
-  std::variant<Members<double>, Members<float>, JointMembers> members;
+  // A mixture. Draw by draw: one belief over all targets, or one per target.
+  std::vector<std::shared_ptr<const Belief>> members;
+  std::vector<NoiseShape> shapes;  // one per target; empty: the noise is what the members say
   FitReport report;
 };
 
 // Of the members, which share it.
-const Architecture& architecture_of(const Model& model);
+inline const Architecture& architecture_of(const Model& model) {
+  return model.members.front()->architecture();
+}
+
+// Of each member.
+inline std::vector<WeightMoments> weights_of(const Model& model) {
+  std::vector<WeightMoments> weights;
+  for (const auto& member : model.members) weights.push_back(member->weights());
+  return weights;
+}
 
 }  // namespace dma

@@ -13,7 +13,11 @@
 //   member.M.function.factor                           [P (P + 1) / 2]
 //   member.M.function.centre                           [P]     if rows came or went since the fit
 //   member.M.function.ledger.gradients, .shifts        [R P], [R]
-//   member.M.log_noise...                              the same but the ledger, if the noise depends on the inputs
+//   member.M.noise_variance                            [1]
+//   if the noise depends on the inputs:
+//   member.M.log_noise...                              the same as of the function but the ledger
+//   member.M.log_noise.widths                          [3]     U64, of its layers
+//   member.M.noise_inputs.scale, .low, .high           [2], [inputs + 1]
 //   batch_rows                                         [B]     U64
 //   row_hashes                                         [rows]  U64
 #pragma once
@@ -28,11 +32,12 @@
 
 namespace dma {
 
-// Read too: format 6, which also holds the messages to the noise networks, which nothing uses; format 5, which also
+// Read too: format 7, which holds the noise of a joint belief as JSON and
+// lacks Certificate::joint and negative_messages; format 6, which also holds the messages to the noise networks, which nothing uses; format 5, which also
 // holds how long the fit took; format 4, which lacks FitReport::stream and a training NLL that is not known (null);
 // format 3, which also lacks JointPosterior::centre; and format 2, which also lacks FitReport::training, rows_changed
 // and Metrics::coverage_curve.
-inline constexpr int model_format_version = 7;
+inline constexpr int model_format_version = 8;
 inline constexpr int oldest_model_format_version = 2;
 
 // Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.

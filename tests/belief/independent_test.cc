@@ -1,5 +1,5 @@
 // The trainer: ledger, stopping, noise, cavity score, long runs, bad input.
-#include <dma/belief/trainer.h>
+#include <dma/belief/independent.h>
 #include <dma/special/random.h>
 
 #include <gtest/gtest.h>
@@ -62,15 +62,15 @@ RC_GTEST_PROP(Ledger, PosteriorIsPriorTimesMessages, ()) {
   const Architecture network = small();
   const auto prior = draw_prior(network, seed);
   TrainingOptions options = epochs(*rc::gen::inRange<std::size_t>(1, 6));
-  options.rule = *rc::gen::element(Rule::direct, Rule::linear);
+  const IndependentOptions own{.rule = *rc::gen::element(Rule::direct, Rule::linear),
+                               .belief_from_epoch = *rc::gen::element(never, std::size_t{3})};
   options.batch_size = *rc::gen::inRange<std::size_t>(1, 21);
-  options.belief_from_epoch = *rc::gen::element(never, std::size_t{3});
   options.noise = {.variance = {0.1}, .learn = *rc::gen::arbitrary<bool>()};
-  Trainer<double> trainer(network, prior, options);
+  IndependentBelief<double> trainer(network, prior, options, own);
   trainer.append(table.data());
   const auto result = trainer.fit();
   RC_ASSERT(trainer.ledger_error() < 1e-9);
-  RC_ASSERT(result.certificate.repaired == 0U);
+  RC_ASSERT(result.certificate.negative_messages == 0U);
   RC_ASSERT(result.ledger_bytes == trainer.expected_ledger_bytes());
   const auto& posterior = trainer.posterior();
   for (std::size_t k = 0; k < posterior.rho.size(); ++k) {
@@ -88,7 +88,7 @@ RC_GTEST_PROP(Ledger, PosteriorIsPriorTimesMessages, ()) {
 TEST(Ledger, ForgettingEverythingReturnsToThePrior) {
   const Table table = wave(60, 0.3, 1);
   const auto prior = draw_prior(small(), 1);
-  Trainer<double> trainer(small(), prior, epochs(5));
+  IndependentBelief<double> trainer(small(), prior, epochs(5));
   trainer.append(table.data());
   trainer.fit();
   while (trainer.batches() > 0) trainer.forget(trainer.batches() / 2);
@@ -103,7 +103,7 @@ TEST(Ledger, ForgettingSeveralBatchesIsForgettingEach) {
   auto options = epochs(3);
   options.batch_size = 10;
   const auto fitted = [&] {
-    Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+    IndependentBelief<double> trainer(small(), draw_prior(small(), 1), options);
     trainer.append(table.data());
     trainer.fit();
     return trainer;
@@ -146,10 +146,8 @@ TEST(Ledger, ReplacingABatchByItselfIsAFixedPointAtConvergence) {
   for (const Rule rule : {Rule::direct, Rule::linear}) {
     for (const std::size_t belief_from : {never, std::size_t{1}}) {
       if (rule == Rule::direct && belief_from != never) continue;  // oscillates: docs/network.md
-      auto options = settling(600);
-      options.rule = rule;
-      options.belief_from_epoch = belief_from;
-      Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+      const IndependentOptions own{.rule = rule, .belief_from_epoch = belief_from};
+      IndependentBelief<double> trainer(small(), draw_prior(small(), 1), settling(600), own);
       trainer.append(table.data());
       trainer.fit();
       const Posterior<double> before = trainer.posterior();
@@ -161,7 +159,7 @@ TEST(Ledger, ReplacingABatchByItselfIsAFixedPointAtConvergence) {
 
 TEST(Ledger, ForgetAndAppendReturnsToTheSameFixedPoint) {
   const Table table = wave(100, 0.3, 2);
-  Trainer<double> trainer(small(), draw_prior(small(), 1), settling(600));
+  IndependentBelief<double> trainer(small(), draw_prior(small(), 1), settling(600));
   trainer.append(table.data());
   trainer.fit();
   const Posterior<double> before = trainer.posterior();
@@ -183,7 +181,7 @@ TEST(Ledger, TheAverageOverOneBatchIsItsMessage) {
   const auto fitted = [&](LedgerMode mode) {
     auto options = epochs(6);
     options.ledger = mode;
-    Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+    IndependentBelief<double> trainer(small(), draw_prior(small(), 1), options);
     trainer.append(table.data());
     trainer.fit();
     EXPECT_EQ(trainer.batches(), 1U);
@@ -197,9 +195,8 @@ TEST(Ledger, TheAverageOverOneBatchIsItsMessage) {
 TEST(Ledger, MessagesComeFromTheBeliefFromTheEpochThatWasAskedFor) {
   const Table table = wave(60, 0.3, 2);
   const auto fitted = [&](std::size_t belief_from) {
-    auto options = epochs(4);
-    options.belief_from_epoch = belief_from;
-    Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+    IndependentBelief<double> trainer(small(), draw_prior(small(), 1), epochs(4),
+                                      {.belief_from_epoch = belief_from});
     trainer.append(table.data());
     trainer.fit();
     return trainer.posterior();
@@ -212,15 +209,16 @@ TEST(Ledger, MessagesComeFromTheBeliefFromTheEpochThatWasAskedFor) {
 TEST(Ledger, ErrorIsHowFarTheBeliefIsFromPriorTimesMessages) {
   const Table table = wave(60, 0.3, 2);
   const auto error_of = [&](double tau_factor, double rho_factor) {
-    Trainer<double> trainer(small(), draw_prior(small(), 1), epochs(3));
+    IndependentBelief<double> trainer(small(), draw_prior(small(), 1), epochs(3));
     trainer.append(table.data());
     trainer.fit();
-    std::vector<std::size_t> batch_rows(trainer.batches(), 20);
-    auto [posterior, ledger] = trainer.release();
-    posterior.tau[3] *= tau_factor;
-    posterior.rho[3] *= rho_factor;
-    Trainer<double> other(small(), draw_prior(small(), 1), epochs(3));
-    other.restore(std::move(posterior), std::move(ledger), batch_rows);
+    auto [architecture, tau, rho, noise] = trainer.posterior();
+    tau[3] *= tau_factor;
+    rho[3] *= rho_factor;
+    Arrays stored = trainer.store();
+    stored.put("posterior.tau", tau);
+    stored.put("posterior.rho", rho);
+    const IndependentBelief<double> other(small(), stored, {{20, 20, 20}}, epochs(3));
     return other.ledger_error();
   };
   EXPECT_LT(error_of(1, 1), 1e-12);
@@ -233,7 +231,7 @@ TEST(Ledger, ModesReportTheirBytes) {
   for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
     auto options = epochs(1);
     options.ledger = mode;
-    Trainer<float> trainer(small(), draw_prior(small(), 1), options);
+    IndependentBelief<float> trainer(small(), draw_prior(small(), 1), options);
     trainer.append(table.data());
     const std::size_t weights = small().weight_count();
     EXPECT_EQ(trainer.expected_ledger_bytes(), mode == LedgerMode::full ? 5 * weights * 8 : 0);
@@ -255,7 +253,7 @@ TEST(LongRuns, ReplacementDoesNotDecayAndRepeatedFilteringDoes) {
     options.ledger = mode;
     options.batch_size = 10;
     options.noise = {.variance = {0.25}};
-    Trainer<double> trainer(network, draw_prior(network, 1), options);
+    IndependentBelief<double> trainer(network, draw_prior(network, 1), options);
     trainer.append(train.data());
     trainer.fit();
     return mean_log_likelihood(trainer.posterior(), held_out);
@@ -272,8 +270,9 @@ TEST(Noise, IsLearnt) {
     const Table table = wave(600, noise, 5);
     for (const NoiseSource source : {NoiseSource::cavity, NoiseSource::training}) {
       auto options = epochs(30);
-      options.noise = {.variance = {1}, .learn = true, .source = source};
-      Trainer<double> trainer(small(3, 20), draw_prior(small(3, 20), 1), options);
+      options.noise = {.variance = {1}, .learn = true};
+      IndependentBelief<double> trainer(small(3, 20), draw_prior(small(3, 20), 1), options,
+                                        {.noise_source = source});
       trainer.append(table.data());
       EXPECT_NEAR(std::sqrt(trainer.fit().noise_variance[0]) / noise, 1, 0.15) << noise;
     }
@@ -292,7 +291,7 @@ TEST(Noise, PerOutput) {
   const Architecture network{.widths = {1, 2}, .bias = {true}};
   auto options = epochs(20);
   options.noise = {.variance = {0.3}, .learn = true};
-  Trainer<double> trainer(network, draw_prior(network, 1), options);
+  IndependentBelief<double> trainer(network, draw_prior(network, 1), options);
   trainer.append({table.inputs, table.targets, 400});
   const auto noise = trainer.fit().noise_variance;
   EXPECT_NEAR(std::sqrt(noise[0]), 0.1, 0.02);
@@ -305,7 +304,7 @@ TEST(CavityScore, AgreesWithAHeldOutSet) {
   const Table held_out = wave(4000, 0.3, 7);
   auto options = epochs(20);
   options.noise = {.variance = {0.09}};
-  Trainer<double> trainer(small(3, 20), draw_prior(small(3, 20), 1), options);
+  IndependentBelief<double> trainer(small(3, 20), draw_prior(small(3, 20), 1), options);
   trainer.append(train.data());
   const auto result = trainer.fit();
   EXPECT_EQ(result.cavity.values, 800U);
@@ -323,12 +322,12 @@ TEST(Restore, GoesOnAsIfNothingHadHappened) {
     auto options = epochs(4);
     options.ledger = mode;
     options.noise = {.variance = {0.2}, .learn = true};
-    Trainer<double> whole(small(), draw_prior(small(), 1), options);
+    IndependentBelief<double> whole(small(), draw_prior(small(), 1), options,
+                                    {.belief_from_epoch = 1});
     whole.append(table.data());
     whole.fit();
-    Trainer<double> second(small(), draw_prior(small(), 1), options);
     const std::vector<std::size_t> batch_rows{20, 20, 20, 20, 10};
-    second.restore(whole.posterior(), whole.ledger(), batch_rows);
+    IndependentBelief<double> second(small(), whole.store(), {batch_rows}, options);
     for (std::size_t b = 0; b < batch_rows.size(); ++b) {
       second.attach(b, {std::span(table.inputs).subspan(60 * b, 3 * batch_rows[b]),
                         std::span(table.targets).subspan(20 * b, batch_rows[b]), batch_rows[b]});
@@ -347,12 +346,10 @@ TEST(Restore, BatchesWithoutRowsStand) {
   const Table more = wave(13, 0.3, 6);
   auto options = epochs(4);
   options.noise = {.variance = {0.2}, .learn = true};
-  Trainer<double> first(small(), draw_prior(small(), 1), options);
+  IndependentBelief<double> first(small(), draw_prior(small(), 1), options);
   first.append(table.data());
   first.fit();
-  Trainer<double> second(small(), draw_prior(small(), 1), options);
-  const std::vector<std::size_t> batch_rows{20, 20, 20, 20, 10};
-  second.restore(first.posterior(), first.ledger(), batch_rows);
+  IndependentBelief<double> second(small(), first.store(), {{20, 20, 20, 20, 10}}, options);
   EXPECT_THROW(second.fit(), NetworkError);
   EXPECT_EQ(second.append(more.data()), 5U);
   const auto result = second.fit();
@@ -366,13 +363,14 @@ TEST(Restore, BatchesWithoutRowsStand) {
   second.forget(2);
   EXPECT_LT(second.ledger_error(), 1e-12);
   EXPECT_THROW(second.attach(0, table.data()), NetworkError);
-  EXPECT_THROW(second.restore(first.posterior(), first.ledger(), batch_rows), NetworkError);
+  EXPECT_THROW(IndependentBelief<double>(small(), first.store(), {{20, 20}}, options),
+               NetworkError);
 }
 
 TEST(Stopping, EachCriterion) {
   const Table table = wave(100, 0.3, 8);
   const auto fit = [&](const TrainingOptions& options) {
-    Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+    IndependentBelief<double> trainer(small(), draw_prior(small(), 1), options);
     trainer.append(table.data());
     return trainer.fit();
   };
@@ -393,7 +391,7 @@ TEST(Stopping, InterruptedAfterAnyBatchItIsStillAPosterior) {
       EXPECT_EQ(progress.batches, 5U);
       return ++seen < stop_at;
     };
-    Trainer<double> trainer(small(), draw_prior(small(), 1), options);
+    IndependentBelief<double> trainer(small(), draw_prior(small(), 1), options);
     trainer.append(table.data());
     const auto result = trainer.fit();
     EXPECT_EQ(result.stopped, Stopped::interrupted);
@@ -405,10 +403,9 @@ TEST(Stopping, InterruptedAfterAnyBatchItIsStillAPosterior) {
 TEST(Precision, FloatFollowsDouble) {
   const Table table = wave(200, 0.3, 9);
   for (const Rule rule : {Rule::direct, Rule::linear}) {
-    TrainingOptions options = epochs(10);
-    options.rule = rule;
-    Trainer<double> reference(small(), draw_prior(small(), 1), options);
-    Trainer<float> single(small(), draw_prior(small(), 1), options);
+    IndependentBelief<double> reference(small(), draw_prior(small(), 1), epochs(10),
+                                        {.rule = rule});
+    IndependentBelief<float> single(small(), draw_prior(small(), 1), epochs(10), {.rule = rule});
     reference.append(table.data());
     single.append(table.data());
     reference.fit();
@@ -423,8 +420,8 @@ TEST(Precision, FloatFollowsDouble) {
 TEST(Threads, DoNotChangeTheBits) {
   const Table table = wave(1000, 0.3, 10);
   const std::vector<std::uint64_t> seeds{1, 2, 3, 4, 5};
-  const auto one = fit_mixture<double>(small(), seeds, table.data(), epochs(3), 1);
-  const auto many = fit_mixture<double>(small(), seeds, table.data(), epochs(3), 4);
+  const auto one = fit_mixture<double>(small(), seeds, table.data(), epochs(3), {}, 1);
+  const auto many = fit_mixture<double>(small(), seeds, table.data(), epochs(3), {}, 4);
   for (std::size_t m = 0; m < seeds.size(); ++m) {
     EXPECT_EQ(one.members[m].tau, many.members[m].tau);
     EXPECT_EQ(one.members[m].rho, many.members[m].rho);
@@ -472,7 +469,7 @@ TEST(Mixture, IsTheMixtureOfItsMembers) {
 TEST(Samples, HaveThePredictedMoments) {
   const Table table = wave(40, 0.3, 12);
   const Architecture network{.widths = {3, 1}, .bias = {true}};
-  Trainer<double> trainer(network, draw_prior(network, 1), epochs(3));
+  IndependentBelief<double> trainer(network, draw_prior(network, 1), epochs(3));
   trainer.append(table.data());
   trainer.fit();
   constexpr std::size_t count = 4000;
@@ -495,12 +492,12 @@ TEST(Samples, HaveThePredictedMoments) {
 
 TEST(Certificate, CountsWhatItSays) {
   const Table table = wave(100, 0.3, 13);
-  Trainer<double> trainer(small(), draw_prior(small(), 1), epochs(5));
+  IndependentBelief<double> trainer(small(), draw_prior(small(), 1), epochs(5));
   trainer.append(table.data());
   const auto certificate = trainer.fit().certificate;
   ASSERT_EQ(certificate.layers.size(), 2U);
   EXPECT_EQ(certificate.examples, 20U);
-  EXPECT_EQ(certificate.repaired, 0U);
+  EXPECT_EQ(certificate.negative_messages, 0U);
   EXPECT_EQ(certificate.layers[0].product_messages, 20U * 10 * 4);
   EXPECT_EQ(certificate.layers[1].product_messages, 20U * 11 * 2);
   for (const auto& layer : certificate.layers) {
@@ -525,9 +522,10 @@ void expect_refusal(const Call& call, const std::string& part) {
 }
 
 TEST(BadInput, NamesTheArgumentAndTheValue) {
-  const auto make = [](const Architecture& network, const TrainingOptions& options = {}) {
+  const auto make = [](const Architecture& network, const TrainingOptions& options = {},
+                       const IndependentOptions& own = {}) {
     const auto prior = draw_prior({.widths = {3, 10, 1}, .bias = {true}}, 1);
-    return Trainer<double>(network, prior, options);
+    return IndependentBelief<double>(network, prior, options, own);
   };
   expect_refusal([&] { make({.widths = {3}}); }, "widths must name");
   expect_refusal([&] { make({.widths = {3, 0, 1}}); }, "widths[1] is 0");
@@ -539,7 +537,7 @@ TEST(BadInput, NamesTheArgumentAndTheValue) {
   expect_refusal([&] { make({.widths = {3, 10, 1}, .slopes = {1.5}}); }, "got 1.5");
   expect_refusal(
       [&] {
-        make({.widths = {3, 10, 1}, .slopes = {0}}, {.rule = Rule::direct});
+        make({.widths = {3, 10, 1}, .slopes = {0}}, {}, {.rule = Rule::direct});
       },
       "slope of layer 0 is 0");
   expect_refusal(
@@ -568,7 +566,7 @@ TEST(BadInput, NamesTheArgumentAndTheValue) {
       "noise.variance must have 1 entry");
   auto prior = draw_prior(small(), 1);
   prior.variance[3] = -2;
-  expect_refusal([&] { Trainer<double>(small(), prior, {}); },
+  expect_refusal([&] { IndependentBelief<double>(small(), prior, TrainingOptions{}); },
                  "prior variance 3 must be positive and finite, got -2");
 
   auto trainer = make(small());
@@ -596,10 +594,10 @@ TEST(Learn, IsOneEpochWithoutALedger) {
   const Table table = wave(300, 0.3, 1);
   const auto prior = draw_prior(small(), 1);
   const TrainingOptions options = epochs(1, {.batch_size = 1000, .ledger = LedgerMode::none});
-  Trainer<double> kept(small(), prior, options);
+  IndependentBelief<double> kept(small(), prior, options);
   kept.append(table.data());
   const FitResult result = kept.fit();
-  Trainer<double> passing(small(), prior, options);
+  IndependentBelief<double> passing(small(), prior, options);
   std::vector<double> means;
   for (std::size_t first = 0; first < 300; first += 100) {
     const Prediction cavity = passing.learn({std::span(table.inputs).subspan(3 * first, 300),
@@ -619,8 +617,8 @@ TEST(Learn, IsOneEpochWithoutALedger) {
 TEST(Learn, FindsTheNoise) {
   for (const double noise : {0.1, 0.5}) {
     const Table table = wave(20'000, noise, 3);
-    Trainer<double> trainer(small(), draw_prior(small(), 1),
-                            {.ledger = LedgerMode::none, .noise = {.learn = true}});
+    IndependentBelief<double> trainer(small(), draw_prior(small(), 1),
+                                      {.ledger = LedgerMode::none, .noise = {.learn = true}});
     trainer.learn(table.data());
     trainer.stop_learning();
     // The network of ten units is not the wave: some of it is left over.
@@ -634,16 +632,16 @@ TEST(Learn, FindsTheNoise) {
 
 TEST(Learn, NeedsALedgerThatKeepsNothing) {
   const Table table = wave(10, 0.3, 1);
-  Trainer<double> full(small(), draw_prior(small(), 1), epochs(1));
+  IndependentBelief<double> full(small(), draw_prior(small(), 1), epochs(1));
   expect_refusal([&] { full.learn(table.data()); }, "it needs the ledger mode none");
-  Trainer<double> none(small(), draw_prior(small(), 1), {.ledger = LedgerMode::none});
+  IndependentBelief<double> none(small(), draw_prior(small(), 1), {.ledger = LedgerMode::none});
   none.append(table.data());
   expect_refusal([&] { none.learn(table.data()); }, "no append()");
 }
 
 TEST(Learn, ABreakdownNamesThePlaceAndKeepsThePosterior) {
   Table table = wave(40, 0.3, 1);
-  Trainer<double> trainer(small(), draw_prior(small(), 1), {.ledger = LedgerMode::none});
+  IndependentBelief<double> trainer(small(), draw_prior(small(), 1), {.ledger = LedgerMode::none});
   trainer.learn(table.data());
   const auto before = trainer.posterior().tau;
   table.inputs[75] = 1e200;  // row 25
@@ -661,7 +659,7 @@ TEST(BadInput, ABreakdownNamesThePlaceAndKeepsThePosterior) {
   // Inputs whose squares overflow: nothing sensible can come out, and nothing may be kept of it.
   Table table = wave(40, 0.3, 1);
   table.inputs[75] = 1e200;  // row 25
-  Trainer<double> trainer(small(), draw_prior(small(), 1), epochs(3));
+  IndependentBelief<double> trainer(small(), draw_prior(small(), 1), epochs(3));
   trainer.append(table.data());
   try {
     trainer.fit();
@@ -683,7 +681,7 @@ TEST(BadInput, AWeightSoNarrowThatItsMessageHasNoDigitsIsABreakdown) {
   for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
     TrainingOptions options = epochs(3);
     options.ledger = mode;
-    Trainer<float> trainer(small(), prior, options);
+    IndependentBelief<float> trainer(small(), prior, options);
     const auto before = trainer.posterior().tau;
     trainer.append(table.data());
     try {

@@ -1,0 +1,137 @@
+// belief/belief.h: what is known of a network's weights, and how it changes.
+//
+//   posterior = prior x what every batch of rows has told the weights
+//
+// What the batches said is kept in the ledger (ledger.h), so that it can be replaced and taken out again. There
+// are two implementations of the concept: independent.h, where every weight has a Gaussian of its own (Algorithm 1
+// of the paper), and joint.h, where all weights of a network have one. Whoever holds a Belief need not know which:
+//
+//   belief.append({inputs, targets, rows});                   rows come
+//   const FitResult result = belief.fit();                    and are learnt
+//   result.cavity_predictions                                 each row predicted without what it said itself
+//   belief.predictor()->predict(new_inputs, new_rows)         the function and its noise
+//   belief.forget(batches)                                    as if they had never been there
+//   Arrays stored = belief.store()                            all that is known, as numbers
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <dma/base/arrays.h>
+#include <dma/belief/certificate.h>
+#include <dma/belief/ledger.h>
+#include <dma/belief/prediction.h>
+#include <dma/data/data.h>
+#include <dma/layers/architecture.h>
+#include <dma/metrics/metrics.h>
+
+namespace dma {
+
+struct NoiseOptions {
+  std::vector<double> variance = {0.04};  // per output, or one for all; where learning starts
+  bool learn = false;
+};
+
+struct Progress {
+  std::size_t epoch;  // from 1
+  std::size_t batch;  // done in this epoch
+  std::size_t batches;
+};
+
+// What every belief understands; the rest are the options of each.
+struct TrainingOptions {
+  std::size_t batch_size = 20;  // rows that come and go together
+  std::size_t max_epochs = 200;
+  // Stop when the training log-likelihood changed by less than this share (the paper: 0.1); 0: never.
+  double tolerance = 0.1;
+  // Stop when the training NLL has not improved on the best for this many epochs; 0: never.
+  std::size_t patience = 0;
+  LedgerMode ledger = LedgerMode::full;
+  NoiseOptions noise = {};
+  // Called after every batch; false stops training there, cleanly.
+  std::function<bool(const Progress&)> progress = {};
+};
+
+enum class Stopped { tolerance, patience, max_epochs, interrupted };
+std::string_view name_of(Stopped stopped);
+
+struct FitResult {
+  std::size_t epochs = 0;
+  Stopped stopped = Stopped::max_epochs;
+  std::vector<double> train_nll;  // per epoch, mean per value, under the belief after it
+  std::vector<double>
+      cavity_nll;  // the same of the cavity predictions; empty: only known at the end
+  Metrics cavity;  // of the last epoch
+  // Each example predicted without what it told the weights: what a held-out set would say, without one. Rows x
+  // outputs, in the order of the batches whose rows are here; NaN where a batch was not visited.
+  Prediction cavity_predictions;
+  std::vector<double> noise_variance;  // per output
+  std::size_t ledger_bytes = 0;
+  Certificate certificate;
+};
+
+// Moments of every weight on its own, in the flat order of the architecture.
+struct WeightMoments {
+  std::vector<double> mean, variance, prior_variance;
+};
+
+// What the inputs were in the rows that were learnt; empty if that is not known.
+struct InputRange {
+  std::vector<double> low = {}, high = {};
+};
+
+class Belief {
+ public:
+  virtual ~Belief() = default;
+  // The same belief without its rows, to be trained on with these options.
+  virtual std::unique_ptr<Belief> copy(TrainingOptions options) const = 0;
+
+  virtual const Architecture& architecture() const = 0;
+  std::size_t inputs() const { return architecture().inputs(); }
+  std::size_t outputs() const { return architecture().outputs(); }
+
+  // Copies the rows and splits them into batches of batch_size, in order, the last one of what is left;
+  // they are learnt in the next fit(). Returns the number of the first new batch.
+  virtual std::size_t append(const Data& rows) = 0;
+  // Gives a batch whose rows are not here its rows again, so that fit() learns from them anew.
+  virtual void attach(std::size_t batch, const Data& rows) = 0;
+  // Epochs over all batches whose rows are here, until a criterion is met; what the others said stands. The noise is
+  // learnt only if all are here. `after_epoch` hears after an epoch that was not interrupted whether it was the last.
+  virtual FitResult fit(const std::function<void(bool last)>& after_epoch = {}) = 0;
+  // For after_epoch: all that fit() has reached and cannot find out again.
+  virtual Arrays fit_state() const = 0;
+  // The next fit() goes on from there, and ends with the same bits as one that was never stopped. To be called on a
+  // new belief after the same append(), with the same options.
+  virtual void resume(Arrays state) = 0;
+  // Takes what these batches said, in ascending order, out of the belief, and drops them; later ones move up. What
+  // stays is put together anew, so that nothing of a large message is left by rounding.
+  virtual void forget(std::span<const std::size_t> batches) = 0;
+  void forget(std::size_t batch) { forget({&batch, 1}); }
+  virtual std::size_t batches() const = 0;
+
+  virtual std::unique_ptr<Predictor> predictor() const = 0;
+  // `count` functions drawn from the belief, each evaluated at all rows: count x rows x outputs.
+  virtual std::vector<double> sample_functions(std::span<const double> inputs, std::size_t rows,
+                                               std::size_t count, std::uint64_t seed) const = 0;
+  virtual WeightMoments weights() const = 0;
+  virtual InputRange seen_inputs() const { return {}; }
+  virtual std::size_t ledger_bytes() const = 0;
+
+  // All that is known, to be given to restore() of the same kind of belief.
+  virtual Arrays store() const = 0;
+  // The belief becomes one that knows what it knows, and not from whom: no batch can be forgotten.
+  virtual void drop_ledger() = 0;
+};
+
+// What a stored belief has to be told beside its arrays.
+struct Heard {
+  std::vector<std::size_t> batch_rows = {};  // rows of each batch of its ledger
+  bool all = true;                           // there were no others
+};
+
+}  // namespace dma

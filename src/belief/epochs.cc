@@ -1,0 +1,424 @@
+#include "belief/epochs.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <utility>
+
+#include <dma/special/normal.h>
+
+#include "belief/certificate.h"
+
+namespace dma::detail {
+namespace {
+
+// Sum of -log N(miss; 0, variance).
+class NegativeLogDensity {
+ public:
+  void add(double miss, double variance) {
+    logs_.add(variance);
+    squares_ += miss * miss / variance;
+    ++count_;
+  }
+  double mean() const {
+    return (logs_.value() + squares_) / static_cast<double>(2 * count_) + special::log_sqrt_two_pi;
+  }
+
+ private:
+  LogSum logs_;
+  double squares_ = 0;
+  std::size_t count_ = 0;
+};
+
+// One for every 400 sweeps that the fit has made, but some.
+std::size_t certificate_examples(std::size_t rows, std::size_t weights, std::size_t epochs) {
+  constexpr std::size_t most_messages = 30'000;
+  constexpr std::size_t few = 20;
+  const std::size_t affordable = std::max<std::size_t>(1, most_messages / weights);
+  const std::size_t share = std::max(few, rows * epochs / 400);
+  return std::min({rows, affordable, share, std::size_t{200}});
+}
+
+}  // namespace
+
+template <std::floating_point T>
+Epochs<T>::Epochs(IndependentState<T>& state)
+    : known_(state),
+      kernels_(state.own.readable_kernel ? &kernels::scalar<T>() : &kernels::simd<T>()),
+      sweep_(state.architecture(), state.own.rule, *kernels_),
+      cavity_sweep_(state.architecture(), state.own.rule, *kernels_),
+      cavity_tau_(state.weights()),
+      cavity_rho_(state.weights()),
+      start_mean_(state.weights()),
+      start_variance_(state.weights()),
+      misses_(state.outputs()) {
+  for (const double variance : state.posterior.noise_variance) noise_.push_back(T(variance));
+}
+
+template <std::floating_point T>
+FitResult Epochs<T>::fit(const std::function<void(bool)>& after_epoch) {
+  require(rows() > 0, "there is no data to fit: call append() first");
+  if (!std::exchange(resumed_, false)) begin_fit();
+  // So that an epoch allocates nothing.
+  result_.train_nll.reserve(known_.options.max_epochs);
+  result_.cavity_nll.reserve(known_.options.max_epochs);
+  for (auto& misses : misses_) misses.reserve(rows());
+  const bool learns_noise =
+      known_.options.noise.learn && known_.heard_all && known_.batches.all_here();
+  result_.ledger_bytes = known_.ledger.bytes();
+  while (!is_done()) {
+    ++result_.epochs;
+    const bool finished = run_epoch(result_.epochs);
+    score_training();
+    if (!finished) {
+      result_.stopped = Stopped::interrupted;
+      break;
+    }
+    if (learns_noise) learn_noise();
+    if (after_epoch) after_epoch(is_done());
+  }
+  if (known_.ledger.mode == LedgerMode::full) known_.rebuild();
+  result_.noise_variance = known_.posterior.noise_variance;
+  if (known_.own.cavity_score) result_.cavity = score_cavity();
+  for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
+    cavity_predictions_.noise_variance.push_back(known_.posterior.noise_variance[n % outputs()]);
+  }
+  result_.cavity_predictions = std::move(cavity_predictions_);
+  if (known_.own.certificate) {
+    result_.certificate = certify(certificate_examples(rows(), known_.weights(), result_.epochs));
+    result_.certificate.negative_messages = negative_messages_;
+  }
+  return std::move(result_);
+}
+
+template <std::floating_point T>
+Arrays Epochs<T>::state() const {
+  Arrays state;
+  state.put("noise_variance", noise_);  // that the last epoch was swept with
+  state.put("negative_messages", std::vector<std::uint64_t>{negative_messages_});
+  state.put("train_nll", result_.train_nll);
+  state.put("cavity_nll", result_.cavity_nll);
+  state.put("cavity_mean", cavity_predictions_.mean);
+  state.put("cavity_variance", cavity_predictions_.epistemic_variance);
+  return state;
+}
+
+template <std::floating_point T>
+void Epochs<T>::resume(Arrays state) {
+  const std::vector<std::size_t> values{rows() * outputs()};
+  noise_ = state.take<T>("noise_variance", {outputs()});
+  negative_messages_ = state.take<std::uint64_t>("negative_messages", {1}).front();
+  cavity_predictions_.mean = state.take<double>("cavity_mean", values);
+  cavity_predictions_.epistemic_variance = state.take<double>("cavity_variance", values);
+  cavity_predictions_.noise_variance.clear();
+  result_ = {};
+  result_.train_nll = state.take<double>("train_nll");
+  result_.epochs = result_.train_nll.size();
+  result_.cavity_nll = state.take<double>("cavity_nll", {result_.epochs});
+  require(result_.epochs > 0, "the state to resume is that of another fit");
+  resumed_ = true;
+}
+
+template <std::floating_point T>
+void Epochs<T>::begin_fit() {
+  for (auto& message : known_.ledger.messages) {
+    message.tau.resize(known_.weights());
+    message.rho.resize(known_.weights());
+  }
+  result_ = {};
+  negative_messages_ = 0;
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  cavity_predictions_ = {};
+  cavity_predictions_.mean.assign(rows() * outputs(), unknown);
+  cavity_predictions_.epistemic_variance.assign(rows() * outputs(), unknown);
+}
+
+// Whether the epochs so far meet a criterion; if so, notes which.
+template <std::floating_point T>
+bool Epochs<T>::is_done() {
+  const std::vector<double>& nll = result_.train_nll;
+  const std::size_t epochs = nll.size();
+  if (epochs == 0) return false;
+  if (known_.options.tolerance > 0 && epochs > 1) {
+    const double last = nll[epochs - 2];
+    if (std::abs(nll.back() - last) / std::max(1e-8, std::abs(last)) < known_.options.tolerance) {
+      result_.stopped = Stopped::tolerance;
+      return true;
+    }
+  }
+  if (known_.options.patience > 0 && epochs_since_best() >= known_.options.patience) {
+    result_.stopped = Stopped::patience;
+    return true;
+  }
+  result_.stopped = Stopped::max_epochs;
+  return epochs >= known_.options.max_epochs;
+}
+
+template <std::floating_point T>
+std::size_t Epochs<T>::epochs_since_best() const {
+  double best = std::numeric_limits<double>::infinity();
+  std::size_t best_epoch = 0;
+  for (std::size_t n = 0; n < result_.train_nll.size(); ++n) {
+    if (!(result_.train_nll[n] < best)) continue;
+    best = result_.train_nll[n];
+    best_epoch = n + 1;
+  }
+  return result_.train_nll.size() - best_epoch;
+}
+
+// False if the progress callback asked to stop.
+template <std::floating_point T>
+bool Epochs<T>::run_epoch(std::size_t epoch) {
+  for (std::size_t k = 0; k < outputs(); ++k) {
+    noise_[k] = T(known_.posterior.noise_variance[k]);
+    misses_[k].clear();
+  }
+  bool go_on = true;
+  std::size_t b = 0;
+  for (; b < known_.batches.size() && go_on; ++b) {
+    if (!known_.batches[b].here()) continue;
+    const bool from_belief = epoch >= known_.own.belief_from_epoch && known_.batches[b].visited &&
+                             known_.ledger.mode != LedgerMode::none;
+    set_cavity(b);
+    if (from_belief) {
+      sweep_from_belief(b);
+    } else {
+      sweep_from_cavity(b);
+    }
+    close_batch(b);
+    go_on =
+        !known_.options.progress || known_.options.progress({epoch, b + 1, known_.batches.size()});
+  }
+  result_.cavity_nll.push_back(known_.own.cavity_score ? score_cavity_of_batches(b)
+                                                       : std::numeric_limits<double>::quiet_NaN());
+  return go_on;
+}
+
+// The belief without the batch's old message. Where that was almost all the belief had, single precision may
+// not have the digits for what is left.
+template <std::floating_point T>
+void Epochs<T>::set_cavity(std::size_t b) {
+  cavity_tau_ = known_.posterior.tau;
+  cavity_rho_ = known_.posterior.rho;
+  if (!known_.batches[b].visited) return;
+  if (known_.ledger.mode == LedgerMode::full) {
+    const auto& old = known_.ledger.messages[b];
+    for (std::size_t k = 0; k < cavity_tau_.size(); ++k) {
+      cavity_tau_[k] -= old.tau[k];
+      cavity_rho_[k] -= old.rho[k];
+    }
+  } else if (known_.ledger.mode == LedgerMode::average) {
+    const T share = T(1) / T(known_.batches.visited());
+    for (std::size_t k = 0; k < cavity_tau_.size(); ++k) {
+      cavity_tau_[k] -= share * (known_.posterior.tau[k] - known_.prior_tau[k]);
+      cavity_rho_[k] -= share * (known_.posterior.rho[k] - known_.prior_rho[k]);
+    }
+  }
+  for (std::size_t k = 0; k < cavity_rho_.size(); ++k) {
+    if (!(cavity_rho_[k] > 0)) throw NumericalBreakdown(known_.architecture().layer_of(k), b, 0);
+  }
+}
+
+// The weights' moments, beside the cavity and what the sweep starts from.
+template <std::floating_point T>
+kernels::BatchBelief<T> Epochs<T>::working_belief() {
+  return {.weights = known_.weights(),
+          .cavity_tau = cavity_tau_.data(),
+          .cavity_rho = cavity_rho_.data(),
+          .start_mean = start_mean_.data(),
+          .start_variance = start_variance_.data(),
+          .mean = sweep_.mean().data(),
+          .variance = sweep_.variance().data()};
+}
+
+// The batch's message is all that the sweep's moments have beside the start's. It goes where the start was, and
+// the new belief where the cavity was; if it is a proper one, they change places with the old ones.
+template <std::floating_point T>
+void Epochs<T>::close_batch(std::size_t b) {
+  assert(!known_.above_prior || known_.is_above_prior(cavity_rho_));
+  const kernels::Closed closed =
+      kernels_->close_batch(working_belief(), {start_mean_.data(), start_variance_.data()},
+                            {cavity_tau_.data(), cavity_rho_.data()});
+  if (!closed.proper) throw NumericalBreakdown(improper_layer(), b, known_.batches[b].count - 1);
+  known_.posterior.tau.swap(cavity_tau_);
+  known_.posterior.rho.swap(cavity_rho_);
+  negative_messages_ += closed.negative;
+  if (known_.ledger.mode == LedgerMode::full) {
+    known_.ledger.messages[b].tau.swap(start_mean_);
+    known_.ledger.messages[b].rho.swap(start_variance_);
+  }
+  known_.batches.visit(b);
+}
+
+// Of a new belief that lies where the cavity was.
+template <std::floating_point T>
+std::size_t Epochs<T>::improper_layer() const {
+  std::size_t k = 0;
+  while (is_proper(cavity_tau_[k], cavity_rho_[k])) ++k;
+  return known_.architecture().layer_of(k);
+}
+
+template <std::floating_point T>
+void Epochs<T>::sweep_from_cavity(std::size_t b) {
+  kernels_->open_batch(working_belief());
+  const auto [first, count, visited] = known_.batches[b];
+  const std::size_t last = first + count - 1;
+  forward(sweep_, b, first);
+  for (std::size_t row = first; row < last; ++row) {
+    if (known_.own.cavity_score) keep_prediction(sweep_, row);
+    advance(b, row);
+  }
+  if (known_.own.cavity_score) keep_prediction(sweep_, last);
+  take_messages(b, last);
+}
+
+// q <- q m_new / m_old, example by example; the old message leaves in equal shares.
+template <std::floating_point T>
+void Epochs<T>::sweep_from_belief(std::size_t b) {
+  cavity_sweep_.load(cavity_tau_, cavity_rho_);
+  sweep_.load(known_.posterior.tau, known_.posterior.rho);
+  const auto batch = known_.batches[b];
+  for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
+    if (known_.own.cavity_score) {
+      forward(cavity_sweep_, b, row);
+      keep_prediction(cavity_sweep_, row);
+    }
+    forward(sweep_, b, row);
+    take_messages(b, row);
+    take_out_old(T(1) / T(batch.count));
+  }
+  std::ranges::copy(cavity_sweep_.mean(), start_mean_.begin());
+  std::ranges::copy(cavity_sweep_.variance(), start_variance_.begin());
+}
+
+// Divides a share of the old message out of the sweep's belief.
+template <std::floating_point T>
+void Epochs<T>::take_out_old(T share) {
+  T* mean = sweep_.mean().data();
+  T* variance = sweep_.variance().data();
+  for (std::size_t k = 0; k < known_.weights(); ++k) {
+    const T precision = 1 / variance[k];
+    const T tau = mean[k] * precision - share * (known_.posterior.tau[k] - cavity_tau_[k]);
+    variance[k] = 1 / (precision - share * (known_.posterior.rho[k] - cavity_rho_[k]));
+    mean[k] = tau * variance[k];
+  }
+}
+
+template <std::floating_point T>
+void Epochs<T>::forward(Sweep<T>& sweep, std::size_t b, std::size_t row) {
+  const auto broken = sweep.forward(known_.batches.input(row));
+  if (broken) throw NumericalBreakdown(*broken, b, row - known_.batches[b].first);
+}
+
+template <std::floating_point T>
+void Epochs<T>::take_messages(std::size_t b, std::size_t row) {
+  const auto nothing = [](std::size_t, const auto&) {};
+  const auto broken = sweep_.backward(known_.batches.target(row), noise_, nothing);
+  if (broken) throw NumericalBreakdown(*broken, b, row - known_.batches[b].first);
+}
+
+// The same, and on to the next row.
+template <std::floating_point T>
+void Epochs<T>::advance(std::size_t b, std::size_t row) {
+  const auto broken =
+      sweep_.advance(known_.batches.target(row), noise_, known_.batches.input(row + 1));
+  if (!broken) return;
+  const std::size_t example = row - known_.batches[b].first + (broken->in_next ? 1 : 0);
+  throw NumericalBreakdown(broken->layer, b, example);
+}
+
+template <std::floating_point T>
+void Epochs<T>::keep_prediction(const Sweep<T>& sweep, std::size_t row) {
+  for (std::size_t k = 0; k < outputs(); ++k) {
+    cavity_predictions_.mean[row * outputs() + k] = static_cast<double>(sweep.output_mean()[k]);
+    cavity_predictions_.epistemic_variance[row * outputs() + k] =
+        static_cast<double>(sweep.output_variance()[k]);
+  }
+}
+
+// The mean NLL of the cavity predictions of the first `count` batches; their misses, for the noise.
+template <std::floating_point T>
+double Epochs<T>::score_cavity_of_batches(std::size_t count) {
+  NegativeLogDensity sum;
+  for (std::size_t b = 0; b < count; ++b) {
+    if (!known_.batches[b].here()) continue;
+    const std::size_t first = known_.batches[b].first * outputs();
+    for (std::size_t n = first; n < first + known_.batches[b].count * outputs(); ++n) {
+      const std::size_t k = n % outputs();
+      const double miss =
+          static_cast<double>(known_.batches.target_values()[n]) - cavity_predictions_.mean[n];
+      const double variance = cavity_predictions_.epistemic_variance[n];
+      sum.add(miss, variance + known_.posterior.noise_variance[k]);
+      if (known_.options.noise.learn) misses_[k].push_back({miss * miss, variance});
+    }
+  }
+  return sum.mean();
+}
+
+// The training log-likelihood under the belief as it is now (the paper's L_e).
+template <std::floating_point T>
+void Epochs<T>::score_training() {
+  sweep_.load(known_.posterior.tau, known_.posterior.rho);
+  const bool keep = known_.options.noise.learn && known_.own.noise_source == NoiseSource::training;
+  if (keep) {
+    for (auto& misses : misses_) misses.clear();
+  }
+  NegativeLogDensity sum;
+  for (std::size_t b = 0; b < known_.batches.size(); ++b) {
+    if (!known_.batches[b].here()) continue;
+    const std::size_t first = known_.batches[b].first;
+    for (std::size_t row = first; row < first + known_.batches[b].count; ++row) {
+      forward(sweep_, b, row);
+      for (std::size_t k = 0; k < outputs(); ++k) {
+        const auto mean = static_cast<double>(sweep_.output_mean()[k]);
+        const auto variance = static_cast<double>(sweep_.output_variance()[k]);
+        const double miss = static_cast<double>(known_.batches.target(row)[k]) - mean;
+        sum.add(miss, variance + known_.posterior.noise_variance[k]);
+        if (keep) misses_[k].push_back({miss * miss, variance});
+      }
+    }
+  }
+  result_.train_nll.push_back(sum.mean());
+}
+
+// Over the predictions of the last epoch, with the noise that was learnt from it.
+template <std::floating_point T>
+Metrics Epochs<T>::score_cavity() const {
+  std::vector<double> targets;
+  std::vector<double> means;
+  std::vector<double> deviations;
+  for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
+    const double noise = known_.posterior.noise_variance[n % outputs()];
+    if (std::isnan(cavity_predictions_.mean[n])) continue;
+    targets.push_back(static_cast<double>(known_.batches.target_values()[n]));
+    means.push_back(cavity_predictions_.mean[n]);
+    deviations.push_back(std::sqrt(cavity_predictions_.epistemic_variance[n] + noise));
+  }
+  return score(targets, means, deviations);
+}
+
+template <std::floating_point T>
+void Epochs<T>::learn_noise() {
+  for (std::size_t k = 0; k < outputs(); ++k) {
+    known_.posterior.noise_variance[k] = most_likely_noise(misses_[k]);
+  }
+}
+
+template <std::floating_point T>
+Certificate Epochs<T>::certify(std::size_t examples) {
+  CertificateCollector<T> collector(known_.architecture().layers());
+  for (std::size_t n = 0; n < examples; ++n) {
+    const std::size_t row = n * rows() / examples;
+    sweep_.load(known_.posterior.tau, known_.posterior.rho);
+    (void)sweep_.forward(known_.batches.input(row));
+    (void)sweep_.backward(known_.batches.target(row), noise_,
+                          [&](std::size_t l, const auto& layer) { collector.observe(l, layer); });
+    collector.count_example();
+  }
+  return collector.finish(known_.architecture(), known_.posterior.rho);
+}
+
+template class Epochs<float>;
+template class Epochs<double>;
+
+}  // namespace dma::detail

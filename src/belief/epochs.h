@@ -1,0 +1,63 @@
+// belief/epochs.h: a fit of independent weights: the room that it needs, and where it stands.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <vector>
+
+#include <dma/base/arrays.h>
+
+#include "belief/independent_state.h"
+#include "layers/sweep.h"
+#include "likelihood/noise.h"
+
+namespace dma::detail {
+
+template <std::floating_point T>
+class Epochs {
+ public:
+  explicit Epochs(IndependentState<T>& state);
+
+  FitResult fit(const std::function<void(bool)>& after_epoch);
+  // Between two epochs; without posterior and ledger.
+  Arrays state() const;
+  void resume(Arrays state);
+  // Of the belief as it is, over so many of the rows that are here, evenly spaced.
+  Certificate certify(std::size_t examples);
+
+ private:
+  void begin_fit();
+  bool is_done();
+  std::size_t epochs_since_best() const;
+  bool run_epoch(std::size_t epoch);
+  void set_cavity(std::size_t b);
+  void close_batch(std::size_t b);
+  std::size_t improper_layer() const;
+  kernels::BatchBelief<T> working_belief();
+  void sweep_from_cavity(std::size_t b);
+  void sweep_from_belief(std::size_t b);
+  void take_out_old(T share);
+  void forward(Sweep<T>& sweep, std::size_t b, std::size_t row);
+  void take_messages(std::size_t b, std::size_t row);
+  void advance(std::size_t b, std::size_t row);
+  void keep_prediction(const Sweep<T>& sweep, std::size_t row);
+  double score_cavity_of_batches(std::size_t count);
+  void score_training();
+  Metrics score_cavity() const;
+  void learn_noise();
+
+  std::size_t outputs() const { return known_.outputs(); }
+  std::size_t rows() const { return known_.batches.rows(); }
+
+  IndependentState<T>& known_;
+  const kernels::LayerKernels<T>* kernels_;
+  Sweep<T> sweep_, cavity_sweep_;
+  std::vector<T> cavity_tau_, cavity_rho_, start_mean_, start_variance_, noise_;
+  std::vector<std::vector<Miss>> misses_;  // by output
+  Prediction cavity_predictions_;
+  FitResult result_;
+  std::size_t negative_messages_ = 0;  // of this fit
+  bool resumed_ = false;               // result_ and cavity_predictions_ hold the epochs before
+};
+
+}  // namespace dma::detail

@@ -1,0 +1,251 @@
+#include "belief/joint_algebra.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <dma/special/random.h>
+
+#include "base/require.h"
+
+namespace dma {
+namespace detail {
+
+Matrix factor_of(const JointPosterior& posterior) {
+  const Eigen::Index size = index(posterior.mean.size());
+  Matrix lower(size, size);
+  const double* next = posterior.factor.data();
+  for (Eigen::Index i = 0; i < size; next += ++i) {
+    lower.row(i).head(i + 1) = Eigen::Map<const Eigen::RowVectorXd>(next, i + 1);
+  }
+  return lower;
+}
+
+void set_factor(const Matrix& lower, JointPosterior& posterior) {
+  posterior.factor.clear();
+  posterior.factor.reserve(static_cast<std::size_t>(lower.rows() * (lower.rows() + 1) / 2));
+  for (Eigen::Index i = 0; i < lower.rows(); ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) posterior.factor.push_back(lower(i, j));
+  }
+}
+
+Matrix factorised(Matrix precision) {
+  require(
+      backend::factorise(backend::target(precision)),
+      "a joint precision is not positive definite: some rows weigh so much that what the others "
+      "say is lost beside them; look for a number far from those of the fit and leave its row "
+      "out, or learn with independent weights");
+  return precision;
+}
+
+// (L L')^-1 x.
+Vector solution(const Matrix& lower, Vector x) {
+  lower.triangularView<Eigen::Lower>().solveInPlace(x);
+  lower.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+  return x;
+}
+
+void set_mean(const Vector& mean, JointPosterior& posterior) {
+  require(mean.allFinite(), "a joint mean is beyond the range of numbers");
+  posterior.mean.assign(mean.begin(), mean.end());
+}
+
+// Its lower triangle.
+Matrix precision_of(const Matrix& lower) {
+  Matrix precision = Matrix::Zero(lower.rows(), lower.cols());
+  backend::add_square(backend::operand(lower), backend::target(precision), backend::Holds::lower);
+  return precision;
+}
+
+Vector centre_of(const JointPosterior& posterior) {
+  const auto& centre = posterior.centre.empty() ? posterior.mean : posterior.centre;
+  return Eigen::Map<const Vector>(centre.data(), index(centre.size()));
+}
+
+Vector mean_of(const JointPosterior& posterior) {
+  return Eigen::Map<const Vector>(posterior.mean.data(), index(posterior.mean.size()));
+}
+
+Matrix inverse_of(Matrix lower) {
+  backend::invert(backend::target(lower));
+  return lower;
+}
+
+// The diagonal of (L L')^-1, from L^-1.
+Vector variances_of(const Matrix& inverse) {
+  Vector result(inverse.cols());
+  for (Eigen::Index k = 0; k < result.size(); ++k) {
+    result[k] = inverse.col(k).tail(result.size() - k).squaredNorm();
+  }
+  return result;
+}
+
+namespace {
+
+Vector step_of(const JointPosterior& posterior) {
+  return posterior.centre.empty() ? Vector() : mean_of(posterior) - centre_of(posterior);
+}
+
+}  // namespace
+
+JointPredictor::JointPredictor(const JointPosterior& posterior)
+    : JointPredictor(posterior.architecture, posterior.unit, centre_of(posterior),
+                     step_of(posterior), factor_of(posterior)) {}
+
+JointPredictor::JointPredictor(Architecture architecture, JointUnit unit, Vector centre,
+                               Vector step, Matrix factor)
+    : architecture_(std::move(architecture)),
+      unit_(unit),
+      centre_(std::move(centre)),
+      step_(std::move(step)),
+      whitening_(backend::operand(inverse_of(std::move(factor)))) {}
+
+// mean[n] += g step, g row n of the lots.
+void JointPredictor::add_steps(const Matrix& lots, std::size_t rows, double* mean) const {
+  const auto lot = static_cast<std::size_t>(lots.rows());
+  const auto size = static_cast<std::size_t>(step_.size());
+  for (std::size_t first = 0; first < rows; first += lot) {
+    const std::size_t count = std::min(lot, rows - first);
+    backend::add_product({lots.data() + first * size, count, size, 1, lot}, backend::operand(step_),
+                         {mean + first, count, 1, count});
+  }
+}
+
+void JointPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
+                             double* variance) const {
+  Matrix lots;
+  each_block(rows, [&](std::size_t first, std::size_t count) {
+    const Block block(architecture_, unit_, centre_, inputs, first, count, mean + first);
+    block.write_lots(whitening_.lot_rows(), lots);
+    if (step_.size() > 0) add_steps(lots, count, mean + first);
+    whitening_.squares(lots.data(), count, variance + first);
+  });
+}
+
+Prediction JointPredictor::predict(std::span<const double> inputs, std::size_t rows) const {
+  Prediction result{std::vector<double>(rows), std::vector<double>(rows), {}};
+  predict(inputs, rows, result.mean.data(), result.epistemic_variance.data());
+  return result;
+}
+
+}  // namespace detail
+
+Prediction predict(const JointPosterior& posterior, std::span<const double> inputs,
+                   std::size_t rows) {
+  return detail::JointPredictor(posterior).predict(inputs, rows);
+}
+
+// f(x; c) + J (m - c + L'^-1 z), z standard normal: the covariance is J (L L')^-1 J'.
+std::vector<double> sample_functions(const JointPosterior& posterior,
+                                     std::span<const double> inputs, std::size_t rows,
+                                     std::size_t count, std::uint64_t seed) {
+  using detail::index;
+  special::Random random(seed);
+  detail::Matrix normal(index(posterior.mean.size()), index(count));
+  for (double& value : normal.reshaped()) value = random.normal();
+  const detail::Matrix inverse = detail::inverse_of(detail::factor_of(posterior));
+  const detail::Vector weights = detail::centre_of(posterior);
+  detail::Matrix steps = (detail::mean_of(posterior) - weights).rowwise().replicate(index(count));
+  backend::add_product(backend::operand(inverse).transposed(), backend::operand(normal),
+                       backend::target(steps), backend::Holds::upper);
+  std::vector<double> result(count * rows);
+  detail::Matrix gradients;
+  detail::each_block(rows, [&](std::size_t first, std::size_t block) {
+    std::vector<double> centre(block);
+    const detail::Block own(posterior.architecture, posterior.unit, weights, inputs, first, block,
+                            centre.data());
+    own.write_gradients(std::vector<double>(block, 1), gradients);
+    const backend::Target values{result.data() + first, block, count, rows};
+    for (std::size_t s = 0; s < count; ++s) {
+      std::copy(centre.begin(), centre.end(), values.data + s * rows);
+    }
+    backend::add_product(backend::operand(gradients), backend::operand(steps), values);
+  });
+  return result;
+}
+
+std::vector<double> marginal_variances(const JointPosterior& posterior) {
+  const detail::Vector variances =
+      detail::variances_of(detail::inverse_of(detail::factor_of(posterior)));
+  return {variances.begin(), variances.end()};
+}
+
+// For functions w = m + L'^-1 z, z standard normal: exact f(x; w), linearised f(x; c) + J (w - c).
+double detail::linearisation_error(const JointPosterior& posterior,
+                                   std::span<const double> inputs) {
+  constexpr std::size_t functions = 16;
+  const std::size_t rows = inputs.size() / posterior.architecture.inputs();
+  const Matrix lower = factor_of(posterior);
+  const Vector centre = centre_of(posterior);
+  std::vector<double> at_centre(rows);
+  Matrix gradients;
+  const Block block(posterior.architecture, posterior.unit, centre, inputs, 0, rows,
+                    at_centre.data());
+  block.write_gradients(std::vector<double>(rows, 1), gradients);
+  const Vector deviation =
+      lower.triangularView<Eigen::Lower>().solve(gradients.transpose()).colwise().norm();
+  special::Random random(1);
+  std::vector<double> exact(rows);
+  double sum = 0;
+  for (std::size_t s = 0; s < functions; ++s) {
+    Vector weights(centre.size());
+    for (double& value : weights) value = random.normal();
+    lower.triangularView<Eigen::Lower>().transpose().solveInPlace(weights);
+    weights += mean_of(posterior);
+    Block(posterior.architecture, posterior.unit, weights, inputs, 0, rows, exact.data());
+    const Vector linear = gradients * (weights - centre);
+    for (std::size_t n = 0; n < rows; ++n) {
+      const double off = exact[n] - at_centre[n] - linear[index(n)];
+      sum += std::pow(off / deviation[index(n)], 2);
+    }
+  }
+  return std::sqrt(sum / static_cast<double>(functions * rows));
+}
+
+namespace detail {
+namespace {
+
+// The prior and the messages of all rows but these, which ascend.
+Matrix precision_without(const JointPosterior& posterior, const JointLedger& ledger,
+                         std::span<const std::size_t> rows) {
+  const std::size_t weights = posterior.mean.size();
+  Matrix precision = Matrix::Zero(index(weights), index(weights));
+  precision.diagonal() = Eigen::Map<const Vector>(posterior.prior_precision.data(), index(weights));
+  std::size_t first = 0;
+  const auto add_until = [&](std::size_t end) {
+    const backend::Operand block{ledger.gradients.data() + first * weights, end - first, weights,
+                                 weights, 1};
+    backend::add_square(block.transposed(), backend::target(precision));
+    first = end + 1;
+  };
+  for (const std::size_t row : rows) add_until(row);
+  add_until(ledger.shifts.size());
+  return precision;
+}
+
+}  // namespace
+}  // namespace detail
+
+void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<const std::size_t> rows,
+            bool all_in_ledger) {
+  const std::size_t weights = posterior.mean.size();
+  const detail::Matrix lower = detail::factor_of(posterior);
+  const auto triangle = lower.triangularView<Eigen::Lower>();
+  detail::Matrix precision;
+  detail::Vector shift = triangle * (triangle.transpose() * detail::mean_of(posterior));
+  if (!all_in_ledger) precision = detail::precision_of(lower);
+  for (const std::size_t row : rows) {
+    const double* own = ledger.gradients.data() + row * weights;
+    const Eigen::Map<const detail::Vector> gradient(own, shift.size());
+    if (!all_in_ledger) {
+      backend::subtract_square({own, weights, 1, 1, weights}, backend::target(precision));
+    }
+    shift -= ledger.shifts[row] * gradient;
+  }
+  if (all_in_ledger) precision = detail::precision_without(posterior, ledger, rows);
+  const detail::Matrix factor = detail::factorised(std::move(precision));
+  detail::set_factor(factor, posterior);
+  if (posterior.centre.empty()) posterior.centre = posterior.mean;
+  detail::set_mean(detail::solution(factor, shift), posterior);
+}
+
+}  // namespace dma

@@ -1,0 +1,326 @@
+#include "belief/joint_network.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <dma/special/random.h>
+
+#include "base/require.h"
+
+namespace dma::detail {
+namespace {
+
+constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
+constexpr double least_determined = 1e-9;
+
+// Input columns (one by one or together), bias, then weights and bias of every further layer.
+std::vector<std::size_t> groups_of(const Architecture& architecture, bool by_column) {
+  std::vector<std::size_t> groups;
+  std::size_t next = 0;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const std::size_t fan_in = architecture.fan_in(l);
+    for (std::size_t i = 0; i < architecture.width(l); ++i) {
+      for (std::size_t j = 0; j < fan_in; ++j) {
+        const bool bias = j + 1 == fan_in;
+        groups.push_back(next + (l == 0 && by_column ? j : bias ? 1 : 0));
+      }
+    }
+    next += l == 0 && by_column ? fan_in : 2;
+  }
+  return groups;
+}
+
+}  // namespace
+
+// Sums over rows: what the messages say, without the prior.
+struct JointNetwork::Messages {
+  Matrix precision;            // lower triangle
+  Vector gradient;             // of the log likelihood at the weights
+  std::vector<double> values;  // f of every row
+};
+
+JointNetwork::JointNetwork(Architecture architecture, JointUnit unit, double prior_precision,
+                           bool by_column)
+    : architecture_(std::move(architecture)), unit_(unit) {
+  architecture_.validate(Rule::linear);
+  require(architecture_.outputs() == 1, "a joint network has one output");
+  for (std::size_t l = 0; l < architecture_.layers(); ++l) {
+    require(architecture_.has_bias(l), "every layer of a joint network has a bias");
+  }
+  group_ = groups_of(architecture_, by_column);
+  precision_.assign(*std::max_element(group_.begin(), group_.end()) + 1, prior_precision);
+  precision_.back() = output_bias_precision;
+  weights_ = Vector::Zero(index(group_.size()));
+}
+
+JointNetwork::JointNetwork(const JointPosterior& posterior, bool by_column)
+    : JointNetwork(posterior.architecture, posterior.unit, 1, by_column) {
+  weights_ = centre_of(posterior);
+  for (std::size_t k = 0; k < group_.size(); ++k) {
+    precision_[group_[k]] = posterior.prior_precision[k];
+  }
+}
+
+void JointNetwork::stand_on(const JointPosterior& posterior) {
+  standing_mean_ = mean_of(posterior);
+  standing_precision_ = precision_of(factor_of(posterior));
+}
+
+void JointNetwork::draw_start(std::uint64_t seed, double gain) {
+  special::Random random(seed);
+  for (std::size_t l = 0; l < architecture_.layers(); ++l) {
+    const std::size_t fan_in = architecture_.fan_in(l);
+    const bool last = l + 1 == architecture_.layers();
+    const double size = (last ? 0.1 : gain) / std::sqrt(static_cast<double>(fan_in - 1));
+    for (std::size_t k = 0; k < architecture_.width(l) * fan_in; ++k) {
+      const bool bias = (k + 1) % fan_in == 0;
+      const double deviation = !bias ? size : last ? 0 : gain / 2;
+      weights_[index(architecture_.offset(l) + k)] = deviation * random.normal();
+    }
+  }
+}
+
+void JointNetwork::set_output_bias(double value) { weights_[weights_.size() - 1] = value; }
+
+Vector JointNetwork::prior() const {
+  Vector result(weights_.size());
+  for (std::size_t k = 0; k < group_.size(); ++k) result[index(k)] = precision_[group_[k]];
+  return result;
+}
+
+std::size_t JointNetwork::bounded_precisions() const {
+  return static_cast<std::size_t>(
+      std::count_if(precision_.begin(), precision_.end(), [](double precision) {
+        return precision <= least_prior_precision || precision >= most_prior_precision;
+      }));
+}
+
+std::vector<double> JointNetwork::values(std::span<const double> inputs, std::size_t rows) const {
+  std::vector<double> result(rows);
+  each_block(rows, [&](std::size_t first, std::size_t count) {
+    Block(architecture_, unit_, weights_, inputs, first, count, result.data() + first);
+  });
+  return result;
+}
+
+JointNetwork::Messages JointNetwork::messages(std::span<const double> inputs, const RowTerms& terms,
+                                              JointLedger* ledger) const {
+  const Eigen::Index size = weights_.size();
+  Messages sum{Matrix::Zero(size, size), Vector::Zero(size), std::vector<double>(terms.rows())};
+  Matrix gradients;
+  std::vector<double> root(block_rows);
+  Vector slope(index(block_rows));
+  each_block(terms.rows(), [&](std::size_t first, std::size_t count) {
+    double* values = sum.values.data() + first;
+    const Block block(architecture_, unit_, weights_, inputs, first, count, values);
+    terms.expand(first, {values, count}, root.data(), slope.data());
+    // Scaled by the root of the curvature, so that J' J is the precision; the slope takes the scale back.
+    block.write_gradients(std::span(root).first(count), gradients);
+    sum.gradient.noalias() += gradients.transpose() * slope.head(index(count));
+    if (ledger != nullptr) {
+      // The message's mean counts from 0, the gradient from the weights.
+      const Vector shifts = slope.head(index(count)) + gradients * weights_;
+      const RowMatrix by_row = gradients;
+      ledger->gradients.insert(ledger->gradients.end(), by_row.data(),
+                               by_row.data() + by_row.size());
+      ledger->shifts.insert(ledger->shifts.end(), shifts.begin(), shifts.end());
+    }
+    backend::add_square(backend::operand(gradients).transposed(), backend::target(sum.precision));
+  });
+  return sum;
+}
+
+double JointNetwork::prior_loss() const {
+  if (standing_mean_.size() > 0) {
+    const Vector away = weights_ - standing_mean_;
+    return away.dot(standing_precision_.selfadjointView<Eigen::Lower>() * away) / 2;
+  }
+  return weights_.dot(prior().cwiseProduct(weights_)) / 2;
+}
+
+Vector JointNetwork::prior_gradient() const {
+  if (standing_mean_.size() > 0) {
+    return standing_precision_.selfadjointView<Eigen::Lower>() * (standing_mean_ - weights_);
+  }
+  return -prior().cwiseProduct(weights_);
+}
+
+// Prior times messages, the lower triangle.
+void JointNetwork::set_posterior_precision(const Messages& sum, Matrix& precision) const {
+  precision.resize(weights_.size(), weights_.size());
+  precision.triangularView<Eigen::Lower>() = sum.precision;
+  if (standing_mean_.size() > 0) {
+    precision.triangularView<Eigen::Lower>() += standing_precision_;
+  } else {
+    precision.diagonal() += prior();
+  }
+}
+
+Matrix JointNetwork::posterior_factor(const Messages& sum) const {
+  Matrix precision;
+  set_posterior_precision(sum, precision);
+  return factorised(std::move(precision));
+}
+
+// MacKay's fixed point: precision = (well determined weights of the group) / (sum of their squares).
+// Returns the number of well determined weights; nothing is learnt, and nothing returned, from a precision that is not
+// positive definite in numbers.
+std::optional<double> JointNetwork::learn_precisions(const Messages& sum) {
+  Matrix factor;
+  set_posterior_precision(sum, factor);
+  if (!backend::factorise(backend::target(factor))) return {};
+  const Vector variance = variances_of(inverse_of(std::move(factor)));
+  std::vector<double> determined(precision_.size(), 0);
+  std::vector<double> squares(precision_.size(), 0);
+  for (std::size_t k = 0; k < group_.size(); ++k) {
+    const std::size_t g = group_[k];
+    determined[g] += 1 - precision_[g] * variance[index(k)];
+    squares[g] += weights_[index(k)] * weights_[index(k)];
+  }
+  double all_determined = 0;
+  for (std::size_t g = 0; g < precision_.size(); ++g) {
+    all_determined += determined[g];
+    if (g + 1 == precision_.size()) break;  // the output bias keeps its own
+    // Weights that no row has said anything about keep their prior: an input that was always 0.
+    if (determined[g] < least_determined || !(squares[g] > 0)) continue;
+    precision_[g] =
+        std::clamp(determined[g] / squares[g], least_prior_precision, most_prior_precision);
+  }
+  return all_determined;
+}
+
+// Damped until the density rises. False if it never does.
+bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms, const Messages& sum,
+                        double& damping, double& gain) {
+  const Vector old = weights_;
+  const double base = terms.loss(sum.values) + prior_loss();
+  const Vector gradient = sum.gradient + prior_gradient();
+  Matrix factor;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    set_posterior_precision(sum, factor);
+    factor.diagonal() *= 1 + damping;
+    if (backend::factorise(backend::target(factor))) {
+      weights_ = old + solution(factor, gradient);
+      const double now = terms.loss(values(inputs, terms.rows())) + prior_loss();
+      if (now < base) {
+        gain = base - now;
+        damping = std::max(1e-9, damping / 5);
+        return true;
+      }
+    }
+    damping = std::max(1e-6, damping * 5);
+  }
+  weights_ = old;
+  damping = 1e-2;
+  return false;
+}
+
+NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
+                             const JointSettings& settings, const NetworkFit& start,
+                             const OnEpoch& after_epoch) {
+  NetworkFit fit = start;
+  if (fit.epochs == 0) fit.damping = settings.damping;
+  Messages sum = messages(inputs, terms, nullptr);
+  const auto count = static_cast<double>(terms.rows());
+  const bool learn = standing_mean_.size() == 0;
+  for (std::size_t epoch = fit.epochs; epoch < settings.epochs && fit.settled < settings.patience;
+       ++epoch) {
+    fit.epochs = epoch + 1;
+    if (settings.go_on && !settings.go_on()) {
+      fit.stopped = Stopped::interrupted;
+      return fit;
+    }
+    if (learn && settings.learns_at(epoch)) {
+      if (const auto determined = learn_precisions(sum)) {
+        const double factor = terms.learn(sum.values, *determined);
+        sum.precision *= factor;
+        sum.gradient *= factor;
+      }
+    }
+    double gain = 0;
+    const bool stepped = step(inputs, terms, sum, fit.damping, gain);
+    if (stepped) sum = messages(inputs, terms, nullptr);
+    fit.train_nll.push_back(terms.mean_nll(sum.values));
+    if (epoch >= settings.evidence_from + 6) {
+      fit.settled = gain < settings.tolerance * count ? fit.settled + 1 : 0;
+    }
+    // Without a step the messages may be older than the noise: computed anew they would differ in rounding.
+    if (stepped && after_epoch) after_epoch(fit);
+  }
+  if (fit.settled >= settings.patience) fit.stopped = Stopped::tolerance;
+  return fit;
+}
+
+Arrays NetworkFit::store() const {
+  Arrays stored;
+  stored.put("counts",
+             std::vector<std::uint64_t>{epochs, static_cast<std::uint64_t>(stopped), settled});
+  stored.put("damping", damping);
+  stored.put("train_nll", train_nll);
+  return stored;
+}
+
+NetworkFit NetworkFit::restore(Arrays stored) {
+  const auto counts = stored.take<std::uint64_t>("counts", {3});
+  require(counts[1] < static_cast<std::uint64_t>(Stopped::interrupted),
+          "has counts that no fit has");
+  NetworkFit fit{counts[0], static_cast<Stopped>(counts[1]), {}, 0, counts[2]};
+  fit.train_nll = stored.take<double>("train_nll");
+  require(fit.train_nll.size() == fit.epochs, "has the training NLL of other epochs");
+  fit.damping = stored.take_number("damping");
+  return fit;
+}
+
+Arrays JointNetwork::store() const {
+  Arrays stored;
+  stored.put("weights", std::vector<double>(weights_.begin(), weights_.end()));
+  stored.put("precisions", precision_);
+  return stored;
+}
+
+void JointNetwork::restore(Arrays stored) {
+  const auto weights = stored.take<double>("weights", {group_.size()});
+  const auto precisions = stored.take<double>("precisions", {precision_.size()});
+  for (const double weight : weights) require(std::isfinite(weight), "a weight is not finite");
+  for (const double precision : precisions) {
+    require(precision > 0 && std::isfinite(precision), "a prior precision is not positive");
+  }
+  weights_ = Eigen::Map<const Vector>(weights.data(), weights_.size());
+  precision_ = precisions;
+}
+
+JointPosterior JointNetwork::posterior(std::span<const double> inputs, const RowTerms& terms,
+                                       JointLedger* ledger, double* step_left) const {
+  const Messages sum = messages(inputs, terms, ledger);
+  const Matrix factor = posterior_factor(sum);
+  if (step_left != nullptr) {
+    // The step P g has length |L^-1 g| in standard deviations.
+    Vector step = sum.gradient + prior_gradient();
+    factor.triangularView<Eigen::Lower>().solveInPlace(step);
+    *step_left = std::sqrt(step.squaredNorm() / static_cast<double>(step.size()));
+  }
+  const Vector prior_precision = prior();
+  JointPosterior result{architecture_,
+                        unit_,
+                        {weights_.begin(), weights_.end()},
+                        {prior_precision.begin(), prior_precision.end()},
+                        {}};
+  set_factor(factor, result);
+  if (standing_mean_.size() > 0) {
+    // What stands, times the messages, to the bit: so that they can be taken out again.
+    set_mean(weights_ + solution(factor, sum.gradient + prior_gradient()), result);
+    result.centre.assign(weights_.begin(), weights_.end());
+  }
+  return result;
+}
+
+JointPredictor JointNetwork::predictor(std::span<const double> inputs,
+                                       const RowTerms& terms) const {
+  const Messages sum = messages(inputs, terms, nullptr);
+  Matrix factor = posterior_factor(sum);
+  Vector step;
+  if (standing_mean_.size() > 0) step = solution(factor, sum.gradient + prior_gradient());
+  return {architecture_, unit_, weights_, std::move(step), std::move(factor)};
+}
+
+}  // namespace dma::detail

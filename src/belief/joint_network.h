@@ -1,0 +1,103 @@
+// belief/joint_network.h: a network whose weights are one variable, while it is fitted to rows.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <dma/belief/joint.h>
+
+#include "belief/joint_algebra.h"
+#include "likelihood/row_terms.h"
+
+namespace dma::detail {
+
+struct JointSettings {
+  std::size_t epochs = 30;
+  double damping = 1;  // at the start; a step that succeeds divides it by five
+  // Epochs in which prior precisions (and noise) are learnt: from, every so many, and before.
+  std::size_t evidence_from = 4;
+  std::size_t evidence_every = 3;
+  std::size_t evidence_before = 40;
+  double tolerance = 1e-5;   // gain in log density per row below which an epoch has settled
+  std::size_t patience = 3;  // settled epochs in a row that end the fit
+  std::function<bool()> go_on = {};
+
+  bool learns_at(std::size_t epoch) const {
+    return epoch >= evidence_from && epoch < evidence_before && epoch % evidence_every == 0;
+  }
+};
+
+// Where the fit of a network stands between two epochs.
+struct NetworkFit {
+  std::size_t epochs = 0;
+  Stopped stopped = Stopped::max_epochs;
+  std::vector<double> train_nll = {};  // after each epoch, mean per row, at the weights
+  double damping = 0;
+  std::size_t settled = 0;  // epochs in a row
+
+  Arrays store() const;
+  static NetworkFit restore(Arrays stored);
+};
+
+// Weights, one prior precision per group of weights, and what the likelihood can learn, all from the rows: the
+// precisions by the evidence of the linearised network (MacKay 1992).
+class JointNetwork {
+ public:
+  // by_column: every input column has a precision of its own.
+  JointNetwork(Architecture architecture, JointUnit unit, double prior_precision, bool by_column);
+  // Goes on from an earlier fit, where its messages were linearised.
+  JointNetwork(const JointPosterior& posterior, bool by_column);
+
+  // Weights of the first step: N(0, gain^2 / inputs) and for the last layer N(0, 0.01 / inputs).
+  void draw_start(std::uint64_t seed, double gain);
+  void set_output_bias(double value);
+  // From now on the posterior stands in for the prior and for the rows it was learnt from; precisions and
+  // noise are no longer learnt.
+  void stand_on(const JointPosterior& posterior);
+
+  using OnEpoch = std::function<void(const NetworkFit&)>;
+  // The terms are of these rows. `start` with epochs behind it: goes on from there, with the same
+  // bits, if parameters and terms are those of then; `after_epoch` is called where that holds.
+  NetworkFit fit(std::span<const double> inputs, RowTerms& terms, const JointSettings& settings,
+                 const NetworkFit& start = {}, const OnEpoch& after_epoch = {});
+
+  // What fit() learns. restore() throws NetworkError if it is that of another network.
+  Arrays store() const;
+  void restore(Arrays stored);
+
+  // Linearised at the weights as they are; the rows' messages go into the ledger, if one is given. `step_left`, if
+  // given, is how far the next step would go: see JointCertificate.
+  JointPosterior posterior(std::span<const double> inputs, const RowTerms& terms,
+                           JointLedger* ledger, double* step_left = nullptr) const;
+  // What posterior() would predict.
+  JointPredictor predictor(std::span<const double> inputs, const RowTerms& terms) const;
+  std::vector<double> values(std::span<const double> inputs, std::size_t rows) const;
+  std::size_t bounded_precisions() const;
+  const Architecture& architecture() const { return architecture_; }
+
+ private:
+  struct Messages;
+
+  Messages messages(std::span<const double> inputs, const RowTerms& terms,
+                    JointLedger* ledger) const;
+  double prior_loss() const;
+  Vector prior_gradient() const;
+  void set_posterior_precision(const Messages& sum, Matrix& precision) const;
+  Matrix posterior_factor(const Messages& sum) const;
+  std::optional<double> learn_precisions(const Messages& sum);
+  bool step(std::span<const double> inputs, const RowTerms& terms, const Messages& sum,
+            double& damping, double& gain);
+  Vector prior() const;
+
+  Architecture architecture_;
+  JointUnit unit_;
+  Vector weights_;
+  std::vector<std::size_t> group_;  // of each weight
+  std::vector<double> precision_;   // of each group
+  Vector standing_mean_;            // empty: the prior is around 0
+  Matrix standing_precision_;       // lower triangle
+};
+
+}  // namespace dma::detail

@@ -1,0 +1,57 @@
+// belief/varying_noise.h: noise that depends on the inputs: the log of its variance is a joint network of its own.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <dma/belief/joint.h>
+
+#include "belief/joint_network.h"
+
+namespace dma::detail {
+
+// The inputs and the function's standardised value, row by row; nothing further out than the rows the noise
+// was learnt from: noise is not extrapolated.
+std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const double> values,
+                                 const NoiseInputs& known);
+// Never below the least that is believed.
+double noise_at(double log_variance);
+
+class VaryingNoise {
+ public:
+  // For this function; the seed is of the weights that it starts from.
+  VaryingNoise(const Architecture& function, bool by_column, std::uint64_t seed);
+  // One that is known.
+  VaryingNoise(const JointPosterior& log_noise, const NoiseInputs& inputs, bool by_column);
+
+  static Architecture architecture_for(const Architecture& function);
+
+  // What there is to learn from: squared misses of the function, and what it is unsure about.
+  void look_at(const Data& rows, const Prediction& function);
+  bool has_looked() const { return !squares_.empty(); }
+  // Rows of which the noise is asked for, with the function's values there.
+  void look_at_inputs(std::span<const double> inputs, std::span<const double> values);
+
+  NetworkFit fit(const JointSettings& settings, const NetworkFit& start,
+                 const JointNetwork::OnEpoch& after_epoch);
+  // Of the rows that it looks at.
+  std::vector<double> variances() const;
+  JointPosterior posterior() const;
+  const NoiseInputs& inputs() const { return known_; }
+  std::size_t bounded_precisions() const { return network_.bounded_precisions(); }
+
+  Arrays store() const;
+  void restore(Arrays stored, std::size_t rows);
+
+ private:
+  void start(std::uint64_t seed);
+
+  JointNetwork network_;
+  NoiseInputs known_;
+  std::uint64_t seed_ = 0;
+  bool started_ = false;
+  std::vector<double> inputs_;   // rows x (inputs + 1)
+  std::vector<double> squares_;  // rows; empty: not looked at
+};
+
+}  // namespace dma::detail
