@@ -18,8 +18,8 @@ void Arrays::put(const std::string& name, Array array) {
   arrays_.insert_or_assign(name, std::move(array));
 }
 
-void Arrays::put(const std::string& prefix, Arrays others) {
-  for (auto& [name, array] : others.arrays_) put(prefix + name, std::move(array));
+void Arrays::put(const std::string& prefix, const Arrays& others) {
+  for (const auto& [name, array] : others.arrays_) put(prefix + name, array);
 }
 
 void Arrays::refuse(const std::string& name) const {

@@ -165,7 +165,7 @@ template struct IndependentState<double>;
 template <std::floating_point T>
 class IndependentBelief<T>::State {
  public:
-  State(Architecture architecture, WeightPrior prior, TrainingOptions options,
+  State(const Architecture& architecture, WeightPrior prior, TrainingOptions options,
         IndependentOptions own)
       : known{std::move(options),
               own,
@@ -178,7 +178,7 @@ class IndependentBelief<T>::State {
     Posterior<T>& posterior = known.posterior;
     posterior.noise_variance = known.options.noise.variance;
     posterior.noise_variance.resize(architecture.outputs(), known.options.noise.variance.front());
-    posterior.architecture = std::move(architecture);
+    posterior.architecture = architecture;
     set_prior();
     posterior.tau = known.prior_tau;
     posterior.rho = known.prior_rho;
@@ -226,23 +226,21 @@ class IndependentBelief<T>::State {
 };
 
 template <std::floating_point T>
-IndependentBelief<T>::IndependentBelief(Architecture architecture, WeightPrior prior,
+IndependentBelief<T>::IndependentBelief(const Architecture& architecture, WeightPrior prior,
                                         TrainingOptions options, IndependentOptions own) {
   checked(architecture, prior, options, own);
-  state_ =
-      std::make_unique<State>(std::move(architecture), std::move(prior), std::move(options), own);
+  state_ = std::make_unique<State>(architecture, std::move(prior), std::move(options), own);
 }
 
 template <std::floating_point T>
-IndependentBelief<T>::IndependentBelief(Architecture architecture, Arrays stored,
+IndependentBelief<T>::IndependentBelief(const Architecture& architecture, Arrays stored,
                                         const Heard& heard, TrainingOptions options,
                                         IndependentOptions own) {
   const std::size_t weights = architecture.weight_count();
   WeightPrior prior{stored.take<double>("prior.mean", {weights}),
                     stored.take<double>("prior.variance", {weights})};
   checked(architecture, prior, options, own);
-  state_ =
-      std::make_unique<State>(std::move(architecture), std::move(prior), std::move(options), own);
+  state_ = std::make_unique<State>(architecture, std::move(prior), std::move(options), own);
   auto& known = state_->known;
   known.posterior.noise_variance = stored.take<double>("noise_variance", {outputs()});
   state_->take_posterior(stored);

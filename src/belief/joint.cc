@@ -406,10 +406,10 @@ Arrays JointBelief::fit_state() const {
   return state_->fit->store();
 }
 
-void JointBelief::resume(Arrays stored) {
+void JointBelief::resume(Arrays state) {
   state_->fit =
       std::make_unique<detail::JointFit>(state_->architecture, state_->options, state_->own);
-  state_->fit->restore(std::move(stored), state_->batches.rows());
+  state_->fit->restore(std::move(state), state_->batches.rows());
 }
 
 void JointBelief::forget(std::span<const std::size_t> batches) {

@@ -191,7 +191,7 @@ double detail::linearisation_error(const JointPosterior& posterior,
     for (double& value : weights) value = random.normal();
     lower.triangularView<Eigen::Lower>().transpose().solveInPlace(weights);
     weights += mean_of(posterior);
-    Block(posterior.architecture, posterior.unit, weights, inputs, 0, rows, exact.data());
+    write_values(posterior.architecture, posterior.unit, weights, inputs, 0, rows, exact.data());
     const Vector linear = gradients * (weights - centre);
     for (std::size_t n = 0; n < rows; ++n) {
       const double off = exact[n] - at_centre[n] - linear[index(n)];

@@ -98,7 +98,7 @@ std::size_t JointNetwork::bounded_precisions() const {
 std::vector<double> JointNetwork::values(std::span<const double> inputs, std::size_t rows) const {
   std::vector<double> result(rows);
   each_block(rows, [&](std::size_t first, std::size_t count) {
-    Block(architecture_, unit_, weights_, inputs, first, count, result.data() + first);
+    write_values(architecture_, unit_, weights_, inputs, first, count, result.data() + first);
   });
   return result;
 }

@@ -12,7 +12,7 @@ namespace {
 
 // Found on training rows held out from training (docs/default-method.md).
 constexpr std::size_t noise_units = 10;
-constexpr double first_prior_precision = 5;
+constexpr double first_noise_precision = 5;
 constexpr double start_gain = 0.5;
 // The scale of the function's value as an input of the noise network, in standard deviations of the target. A
 // function that is all but constant has nothing to say about the noise, and may vary more after a refinement.
@@ -71,7 +71,7 @@ Architecture VaryingNoise::architecture_for(const Architecture& function) {
 }
 
 VaryingNoise::VaryingNoise(const Architecture& function, bool by_column, std::uint64_t seed)
-    : network_(architecture_for(function), JointUnit::step, first_prior_precision, by_column),
+    : network_(architecture_for(function), JointUnit::step, first_noise_precision, by_column),
       seed_(seed) {}
 
 VaryingNoise::VaryingNoise(const JointPosterior& log_noise, const NoiseInputs& inputs,

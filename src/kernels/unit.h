@@ -63,7 +63,13 @@ void close_weight(const BatchBelief<T>& belief, const InputMessages<T>& message,
                   const InputMessages<T>& new_belief, std::size_t k, Closed& closed) {
   const T mean = belief.mean[k];
   const T variance = belief.variance[k];
-  const T inverse = 1 / (belief.start_variance[k] * variance);
+  const T product = belief.start_variance[k] * variance;
+  if (!(product > 0)) {  // no digits are left
+    message.rho[k] = message.tau[k] = new_belief.rho[k] = new_belief.tau[k] = 0;
+    closed.proper = false;
+    return;
+  }
+  const T inverse = 1 / product;
   const T narrower = belief.start_variance[k] - variance;
   const T tau = (mean * narrower + (mean - belief.start_mean[k]) * variance) * inverse;
   message.rho[k] = narrower * inverse;

@@ -55,4 +55,11 @@ class Block {
   std::vector<Layer> layers_;
 };
 
+// The values alone.
+inline void write_values(const Architecture& architecture, JointUnit unit, const Vector& weights,
+                         std::span<const double> inputs, std::size_t first, std::size_t count,
+                         double* values) {
+  const Block block(architecture, unit, weights, inputs, first, count, values);
+}
+
 }  // namespace dma::detail

@@ -347,9 +347,12 @@ template std::vector<std::uint64_t> SafetensorsFile::read(const std::string&,
 
 std::vector<Tensor> tensors_of(const Arrays& arrays, const std::string& prefix) {
   std::vector<Tensor> tensors;
-  for (const auto& [name, array] : arrays) {
+  for (const auto& named : arrays) {
+    const Array& array = named.second;
     const auto lay_out = [&]<class T>(const std::vector<T>& numbers) -> Tensor {
-      return {prefix + name, {number_type<T>(), array.shape}, {std::as_bytes(std::span(numbers))}};
+      return {prefix + named.first,
+              {number_type<T>(), array.shape},
+              {std::as_bytes(std::span(numbers))}};
     };
     tensors.push_back(std::visit(lay_out, array.numbers));
   }

@@ -155,7 +155,7 @@ class SpacedRows {
   Rows rows_;
 };
 
-// As many as the certificate of a fit takes.
+// Of the certificate. A fit looks at fewer messages, since it has fewer sweeps to pay for them.
 std::size_t certificate_rows(std::size_t weights) {
   constexpr std::size_t most_messages = 1'000'000;
   return std::clamp<std::size_t>(most_messages / weights, 1, 200);

@@ -579,10 +579,10 @@ TEST(BatchKernels, SimdEqualsScalarToTheBit) {
         results[readable ? 0 : 1] = closed;
         for (std::size_t k = 0; k < weights; ++k) {
           const auto with_variance = [&](double other) {
-            const double own = std::exchange(variance[k], other);
+            const double own = std::exchange(working.variance[k], other);
             const Closed result = kernels.close_batch(working, {closed[0].data(), closed[1].data()},
                                                       {closed[2].data(), closed[3].data()});
-            variance[k] = own;
+            working.variance[k] = own;
             return result;
           };
           EXPECT_FALSE(with_variance(0).proper) << k;

@@ -30,7 +30,7 @@ class Arrays {
   void put(const std::string& name, std::vector<T> numbers, std::vector<std::size_t> shape);
   void put(const std::string& name, double number) { put(name, std::vector<double>{number}); }
   // All of another, under this prefix.
-  void put(const std::string& prefix, Arrays others);
+  void put(const std::string& prefix, const Arrays& others);
 
   bool has(const std::string& name) const { return arrays_.contains(name); }
   // Takes it out. Throws NetworkError if it is not there, is of another type or has another shape.

@@ -58,10 +58,10 @@ template <std::floating_point T>
 class IndependentBelief final : public Belief {
  public:
   // Throws NetworkError if an argument cannot be used.
-  IndependentBelief(Architecture architecture, WeightPrior prior, TrainingOptions options = {},
-                    IndependentOptions own = {});
+  IndependentBelief(const Architecture& architecture, WeightPrior prior,
+                    TrainingOptions options = {}, IndependentOptions own = {});
   // A stored one. Its messages stand; the rows are not here. A fit computes messages from the full belief at once.
-  IndependentBelief(Architecture architecture, Arrays stored, const Heard& heard,
+  IndependentBelief(const Architecture& architecture, Arrays stored, const Heard& heard,
                     TrainingOptions options = {}, IndependentOptions own = {});
   ~IndependentBelief() override;
   IndependentBelief(IndependentBelief&&) noexcept;
