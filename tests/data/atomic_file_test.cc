@@ -74,7 +74,10 @@ TEST(AtomicFile, LeavesTheMaskOfTheProcessAlone) {
   const mode_t mask = ::umask(027);
   std::atomic<bool> done = false;
   std::thread writer([&] {
-    for (int k = 0; k < 2000; ++k) AtomicFile(scratch.path("ours")).commit();
+    for (int k = 0; k < 2000; ++k) {
+      AtomicFile(scratch.path("ours")).commit();
+      std::filesystem::remove(scratch.path("ours"));  // the next one is new again
+    }
     done = true;
   });
   unsigned open_to_all = 0;
@@ -85,7 +88,6 @@ TEST(AtomicFile, LeavesTheMaskOfTheProcessAlone) {
     ::stat(path.c_str(), &status);
     open_to_all += (status.st_mode & 0777) != 0640;
     ::unlink(path.c_str());
-    std::filesystem::remove(scratch.path("ours"));
   }
   writer.join();
   AtomicFile(scratch.path("last")).commit();
