@@ -34,17 +34,6 @@ Distance distance(const std::vector<Predicted>& now, const std::vector<Predicted
   return result;
 }
 
-void append_row(Rows& to, const EncodedRows& from, std::size_t row) {
-  const auto take = [&](std::vector<double>& target, const std::vector<double>& source) {
-    const std::size_t width = source.size() / from.rows;
-    const auto begin = source.begin() + static_cast<std::ptrdiff_t>(row * width);
-    target.insert(target.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
-  };
-  take(to.inputs, from.inputs);
-  take(to.targets, from.targets);
-  ++to.rows;
-}
-
 // A standard normal row per probe: somewhere to look when no rows are at hand.
 Rows probes(std::size_t width) {
   constexpr std::size_t count = 256;
@@ -90,7 +79,6 @@ struct Plan {
 Plan plan_change(const Model& model, const std::vector<bool>& gone,
                  const std::vector<std::size_t>& remove, const Table* data) {
   Plan plan;
-  plan.change.batch_rows = model.batch_rows;
   plan.change.remove = remove;
   std::optional<EncodedRows> known;
   std::optional<RowFinder> finder;
@@ -110,7 +98,8 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
       const auto place = finder->take(hash);
       missing += place ? 0 : 1;
       if (!place) continue;
-      append_row(removed ? plan.change.append : batch, *known, *place);
+      (removed ? plan.change.append : batch)
+          .append(Data{known->inputs, known->targets, known->rows}.part(*place, 1));
       if (removed) plan.appended_hashes.push_back(hash);
     }
     if (known && !removed) plan.change.attach.push_back(std::move(batch));

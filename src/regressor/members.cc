@@ -141,13 +141,13 @@ class NewBeliefs {
 };
 
 // Columns [first, first + count) of the targets.
-Rows targets_of(const Data& rows, std::size_t first, std::size_t count) {
-  Rows result{rows.rows, {rows.inputs.begin(), rows.inputs.end()}, {}};
+std::vector<double> targets_of(const Rows& rows, std::size_t first, std::size_t count) {
+  std::vector<double> result;
   if (rows.rows == 0) return result;
   const std::size_t targets = rows.targets.size() / rows.rows;
   for (std::size_t n = 0; n < rows.rows; ++n) {
     const auto begin = rows.targets.begin() + static_cast<std::ptrdiff_t>(n * targets + first);
-    result.targets.insert(result.targets.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    result.insert(result.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
   }
   return result;
 }
@@ -265,7 +265,7 @@ FittedMembers fit_members(const Architecture& architecture, const RegressorOptio
         training.noise.variance.assign(noise.begin(), noise.end());
         training.progress = hear;
         Learnt learnt{beliefs.make(draw, number, training), {}};
-        learnt.belief->append(targets_of(rows.data(), first, outputs).data());
+        learnt.belief->append({rows.inputs, targets_of(rows, first, outputs), rows.rows});
         learnt.result = checkpoint == nullptr ? learnt.belief->fit()
                                               : fit_kept(*learnt.belief, number, *checkpoint);
         return learnt;
@@ -288,10 +288,12 @@ FittedMembers change_members(const Members& members, const RegressorOptions& opt
         Learnt learnt{members[number]->copy(training), {}};
         if (!change.remove.empty()) learnt.belief->forget(change.remove);
         for (std::size_t b = 0; b < change.attach.size(); ++b) {
-          learnt.belief->attach(b, targets_of(change.attach[b].data(), first, outputs).data());
+          const Rows& batch = change.attach[b];
+          learnt.belief->attach(b, {batch.inputs, targets_of(batch, first, outputs), batch.rows});
         }
         if (change.append.rows > 0) {
-          learnt.belief->append(targets_of(change.append.data(), first, outputs).data());
+          const Rows& fresh = change.append;
+          learnt.belief->append({fresh.inputs, targets_of(fresh, first, outputs), fresh.rows});
         }
         const bool has_rows = change.append.rows > 0 || !change.attach.empty();
         if (has_rows) learnt.result = learnt.belief->fit();

@@ -66,9 +66,8 @@ void with_advice(const RegressorOptions& options, const Run& run) {
 
 // What to do with members whose batches are known: see Regressor::update and forget.
 struct Change {
-  std::vector<std::size_t> batch_rows = {};  // before the change
-  std::vector<std::size_t> remove = {};      // batches, ascending
-  std::vector<Rows> attach = {};             // rows of the batches that stay, or nothing
+  std::vector<std::size_t> remove = {};  // batches, ascending
+  std::vector<Rows> attach = {};         // rows of the batches that stay, or nothing
   Rows append = {};
 };
 

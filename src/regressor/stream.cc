@@ -265,11 +265,7 @@ class Learner {
  private:
   std::vector<Prediction> learn_step(const EncodedRows& rows, std::size_t first,
                                      std::size_t count) {
-    const auto part = [&](const std::vector<double>& values) {
-      const std::size_t width = values.size() / rows.rows;
-      return std::span(values).subspan(first * width, count * width);
-    };
-    const Data data{part(rows.inputs), part(rows.targets), count};
+    const Data data = Data{rows.inputs, rows.targets, rows.rows}.part(first, count);
     std::vector<Prediction> cavity(beliefs_.size());
     const auto start = Clock::now();
     detail::parallel_for_within(beliefs_.size(), [&](std::size_t m) {
