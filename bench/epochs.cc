@@ -38,7 +38,7 @@ Options options_of(const Case& task, Rule rule, LedgerMode ledger, std::size_t b
            .max_epochs = task.epochs,
            .tolerance = 0,
            .ledger = ledger,
-           .noise = {.variance = {noise_variance}}},
+           .likelihood = gaussian({.variance = {noise_variance}})},
           {.rule = rule}};
 }
 

@@ -198,7 +198,8 @@ JointPosterior posterior_of(const Architecture& architecture, JointUnit unit,
                             const Example& example) {
   detail::JointNetwork drawn(architecture, unit, 1, true);
   drawn.draw_start(1, 1);
-  const detail::GaussianTerms terms(example.targets, 1);
+  const detail::GaussianTerms terms(example.targets,
+                                    std::vector<double>(example.targets.size(), 1));
   return drawn.posterior(example.values, terms, nullptr);
 }
 

@@ -147,7 +147,7 @@ Curve train_ours(const Task& task, std::size_t epochs, std::uint64_t seed) {
   // Epoch by epoch, so that the belief can be looked at; the certificate would be taken after each.
   IndependentBelief<float> trainer(
       task.network, draw_prior(task.network, 100 + seed),
-      {.max_epochs = 1, .tolerance = 0, .noise = {.variance = {0.1}, .learn = true}},
+      {.max_epochs = 1, .tolerance = 0, .likelihood = gaussian({.variance = {0.1}, .learn = true})},
       {.certificate = false});
   trainer.append({task.train.inputs, task.train.targets, task.train.count()});
   for (std::size_t e = 0; e < epochs; ++e) {

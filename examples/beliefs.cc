@@ -9,8 +9,9 @@
 namespace {
 
 const dma::Architecture network{.widths = {1, 10, 1}, .bias = {true}};
-const dma::TrainingOptions options{
-    .batch_size = 10, .max_epochs = 40, .noise = {.variance = {0.1}, .learn = true}};
+const dma::TrainingOptions options{.batch_size = 10,
+                                   .max_epochs = 40,
+                                   .likelihood = dma::gaussian({.variance = {0.1}, .learn = true})};
 
 // What every belief can do, whichever it is.
 void show(const char* name, dma::Belief& belief, const dma::Rows& rows) {

@@ -26,7 +26,7 @@ double algorithm_epoch(Rule rule, const Task& task) {
       {.batch_size = task.batch_size,
        .max_epochs = timed,
        .tolerance = 0,
-       .noise = {.variance = {task.noise_deviation * task.noise_deviation}}},
+       .likelihood = gaussian({.variance = {task.noise_deviation * task.noise_deviation}})},
       {.rule = rule});
   trainer.append({task.train.features, task.train.targets, task.train.size()});
   const auto start = std::chrono::steady_clock::now();

@@ -41,29 +41,29 @@ double largest_rise(const std::vector<double>& nll) {
 
 // Algorithm 1 for a fixed number of epochs.
 Method long_run(Rule rule, std::size_t epochs) {
-  return {
-      std::string(name_of(rule)), [rule, epochs](const Task& task, std::uint64_t seed) {
-        const auto trainer = std::make_shared<IndependentBelief<double>>(
-            task.model, draw_prior(task.model, prior_seed(seed)),
-            TrainingOptions{.batch_size = task.batch_size,
-                            .max_epochs = epochs,
-                            .tolerance = 0,
-                            .noise = {.variance = {task.noise_deviation * task.noise_deviation}}},
-            IndependentOptions{.rule = rule});
-        trainer->append({task.train.features, task.train.targets, task.train.size()});
-        const auto start = std::chrono::steady_clock::now();
-        FitResult result = trainer->fit();
-        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-        return Fit{
-            .predict =
-                [trainer](const Rows& rows) {
-                  return as_predicted(predict(trainer->posterior(), rows.features, rows.size()));
-                },
-            .train_nll = std::move(result.train_nll),
-            .epochs = static_cast<double>(epochs),
-            .negative = result.certificate.negative_messages.value_or(0),
-            .seconds = seconds.count()};
-      }};
+  return {std::string(name_of(rule)), [rule, epochs](const Task& task, std::uint64_t seed) {
+            const auto trainer = std::make_shared<IndependentBelief<double>>(
+                task.model, draw_prior(task.model, prior_seed(seed)),
+                TrainingOptions{.batch_size = task.batch_size,
+                                .max_epochs = epochs,
+                                .tolerance = 0,
+                                .likelihood = gaussian(
+                                    {.variance = {task.noise_deviation * task.noise_deviation}})},
+                IndependentOptions{.rule = rule});
+            trainer->append({task.train.features, task.train.targets, task.train.size()});
+            const auto start = std::chrono::steady_clock::now();
+            FitResult result = trainer->fit();
+            const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+            return Fit{.predict =
+                           [trainer](const Rows& rows) {
+                             return as_predicted(
+                                 predict(trainer->posterior(), rows.features, rows.size()));
+                           },
+                       .train_nll = std::move(result.train_nll),
+                       .epochs = static_cast<double>(epochs),
+                       .negative = result.certificate.negative_messages.value_or(0),
+                       .seconds = seconds.count()};
+          }};
 }
 
 struct Contender {

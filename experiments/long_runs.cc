@@ -34,7 +34,7 @@ json long_runs() {
                                          .max_epochs = epochs,
                                          .tolerance = 0,
                                          .ledger = mode,
-                                         .noise = {.variance = {0.25}}});
+                                         .likelihood = gaussian({.variance = {0.25}})});
       trainer.append({train.inputs, train.targets, rows_trained});
       trainer.fit();
       const double likelihood =

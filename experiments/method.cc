@@ -16,7 +16,7 @@ Mixture<double> fit_paper(Rule rule, std::size_t draws, const Task& task, std::u
   const TrainingOptions options{
       .batch_size = task.batch_size,
       .max_epochs = task.max_epochs,
-      .noise = {.variance = {task.noise_deviation * task.noise_deviation}}};
+      .likelihood = gaussian({.variance = {task.noise_deviation * task.noise_deviation}})};
   std::vector<std::uint64_t> seeds;
   for (std::size_t m = 0; m < draws; ++m) seeds.push_back(prior_seed(seed, m));
   const Data data{task.train.features, task.train.targets, task.train.size()};

@@ -56,7 +56,7 @@ json settling() {
                             {.batch_size = batch_size,
                              .max_epochs = 1,
                              .tolerance = 0,
-                             .noise = {.variance = {noise}}},
+                             .likelihood = gaussian({.variance = {noise}})},
                             {.rule = rule, .belief_from_epoch = belief ? 1 : never});
           const std::string method =
               std::string(belief ? "belief" : "cavity") + ", " + std::string(name_of(rule));

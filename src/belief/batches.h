@@ -26,7 +26,7 @@ class Batches {
     bool here() const { return first != nowhere; }
   };
 
-  Batches(std::size_t inputs, std::size_t outputs) : inputs_(inputs), outputs_(outputs) {}
+  Batches(std::size_t inputs, std::size_t targets) : inputs_(inputs), targets_(targets) {}
 
   std::size_t size() const { return batches_.size(); }
   const Batch& operator[](std::size_t b) const { return batches_[b]; }
@@ -47,7 +47,7 @@ class Batches {
     return std::span(input_values_).subspan(row * inputs_, inputs_);
   }
   std::span<const T> target(std::size_t row) const {
-    return std::span(target_values_).subspan(row * outputs_, outputs_);
+    return std::span(target_values_).subspan(row * targets_, targets_);
   }
   // Of all rows that are here.
   const std::vector<T>& input_values() const { return input_values_; }
@@ -55,7 +55,7 @@ class Batches {
 
   // Returns the first new batch.
   std::size_t append(const Data& data, std::size_t batch_size) {
-    data.validate(inputs_, outputs_);
+    data.validate(inputs_, targets_);
     const std::size_t first = size();
     const std::size_t old_rows = rows();
     take_rows(data);
@@ -72,7 +72,7 @@ class Batches {
   }
 
   void attach(std::size_t b, const Data& data) {
-    data.validate(inputs_, outputs_);
+    data.validate(inputs_, targets_);
     require_batch(b);
     require(!batches_[b].here(), "batch " + std::to_string(b) + " has its rows already");
     require(data.rows == batches_[b].count, "batch " + std::to_string(b) + " has " +
@@ -126,13 +126,13 @@ class Batches {
       values.erase(begin, begin + static_cast<std::ptrdiff_t>(gone.count * width));
     };
     erase(input_values_, inputs_);
-    erase(target_values_, outputs_);
+    erase(target_values_, targets_);
     for (Batch& other : batches_) {
       if (other.here() && other.first > gone.first) other.first -= gone.count;
     }
   }
 
-  std::size_t inputs_, outputs_;
+  std::size_t inputs_, targets_;
   std::vector<T> input_values_, target_values_;
   std::vector<Batch> batches_;
   std::size_t visited_ = 0;

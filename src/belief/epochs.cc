@@ -5,30 +5,15 @@
 #include <cmath>
 #include <utility>
 
-#include <dma/special/normal.h>
-
 #include "belief/certificate.h"
 
 namespace dma::detail {
 namespace {
 
-// Sum of -log N(miss; 0, variance).
-class NegativeLogDensity {
- public:
-  void add(double miss, double variance) {
-    logs_.add(variance);
-    squares_ += miss * miss / variance;
-    ++count_;
-  }
-  double mean() const {
-    return (logs_.value() + squares_) / static_cast<double>(2 * count_) + special::log_sqrt_two_pi;
-  }
-
- private:
-  LogSum logs_;
-  double squares_ = 0;
-  std::size_t count_ = 0;
-};
+void resize(OutputMoments& moments, std::size_t size, double value) {
+  moments.mean.assign(size, value);
+  moments.variance.assign(size, value);
+}
 
 // One for every 400 sweeps that the fit has made, but some.
 std::size_t certificate_examples(std::size_t rows, std::size_t weights, std::size_t epochs) {
@@ -51,9 +36,7 @@ Epochs<T>::Epochs(IndependentState<T>& state)
       cavity_rho_(state.weights()),
       start_mean_(state.weights()),
       start_variance_(state.weights()),
-      misses_(state.outputs()) {
-  for (const double variance : state.posterior.noise_variance) noise_.push_back(T(variance));
-}
+      message_(*state.likelihood, state.own.rule) {}
 
 template <std::floating_point T>
 FitResult Epochs<T>::fit(const std::function<void(bool)>& after_epoch) {
@@ -62,9 +45,9 @@ FitResult Epochs<T>::fit(const std::function<void(bool)>& after_epoch) {
   // So that an epoch allocates nothing.
   result_.train_nll.reserve(known_.options.max_epochs);
   result_.cavity_nll.reserve(known_.options.max_epochs);
-  for (auto& misses : misses_) misses.reserve(rows());
-  const bool learns_noise =
-      known_.options.noise.learn && known_.heard_all && known_.batches.all_here();
+  targets_.assign(known_.batches.target_values().begin(), known_.batches.target_values().end());
+  resize(training_, rows() * outputs(), 0);
+  const bool learns = known_.heard_all && known_.batches.all_here();
   result_.ledger_bytes = known_.ledger.bytes();
   while (!is_done()) {
     ++result_.epochs;
@@ -74,16 +57,15 @@ FitResult Epochs<T>::fit(const std::function<void(bool)>& after_epoch) {
       result_.stopped = Stopped::interrupted;
       break;
     }
-    if (learns_noise) learn_noise();
+    if (learns) learn_likelihood();
     if (after_epoch) after_epoch(is_done());
   }
   if (known_.ledger.mode == LedgerMode::full) known_.rebuild();
-  result_.noise_variance = known_.posterior.noise_variance;
-  if (known_.own.cavity_score) result_.cavity = score_cavity();
-  for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
-    cavity_predictions_.noise_variance.push_back(known_.posterior.noise_variance[n % outputs()]);
+  known_.show_likelihood();
+  result_.cavity_predictions = known_.likelihood->predictive(cavity_.outputs());
+  if (known_.own.cavity_score) {
+    result_.cavity = known_.likelihood->score(targets_, result_.cavity_predictions);
   }
-  result_.cavity_predictions = std::move(cavity_predictions_);
   if (known_.own.certificate) {
     result_.certificate = certify(certificate_examples(rows(), known_.weights(), result_.epochs));
     result_.certificate.negative_messages = negative_messages_;
@@ -94,23 +76,20 @@ FitResult Epochs<T>::fit(const std::function<void(bool)>& after_epoch) {
 template <std::floating_point T>
 Arrays Epochs<T>::state() const {
   Arrays state;
-  state.put("noise_variance", noise_);  // that the last epoch was swept with
   state.put("negative_messages", std::vector<std::uint64_t>{negative_messages_});
   state.put("train_nll", result_.train_nll);
   state.put("cavity_nll", result_.cavity_nll);
-  state.put("cavity_mean", cavity_predictions_.mean);
-  state.put("cavity_variance", cavity_predictions_.epistemic_variance);
+  state.put("cavity_mean", cavity_.mean);
+  state.put("cavity_variance", cavity_.variance);
   return state;
 }
 
 template <std::floating_point T>
 void Epochs<T>::resume(Arrays state) {
   const std::vector<std::size_t> values{rows() * outputs()};
-  noise_ = state.take<T>("noise_variance", {outputs()});
   negative_messages_ = state.take<std::uint64_t>("negative_messages", {1}).front();
-  cavity_predictions_.mean = state.take<double>("cavity_mean", values);
-  cavity_predictions_.epistemic_variance = state.take<double>("cavity_variance", values);
-  cavity_predictions_.noise_variance.clear();
+  cavity_.mean = state.take<double>("cavity_mean", values);
+  cavity_.variance = state.take<double>("cavity_variance", values);
   result_ = {};
   result_.train_nll = state.take<double>("train_nll");
   result_.epochs = result_.train_nll.size();
@@ -127,10 +106,7 @@ void Epochs<T>::begin_fit() {
   }
   result_ = {};
   negative_messages_ = 0;
-  const double unknown = std::numeric_limits<double>::quiet_NaN();
-  cavity_predictions_ = {};
-  cavity_predictions_.mean.assign(rows() * outputs(), unknown);
-  cavity_predictions_.epistemic_variance.assign(rows() * outputs(), unknown);
+  resize(cavity_, rows() * outputs(), std::numeric_limits<double>::quiet_NaN());
 }
 
 // Whether the epochs so far meet a criterion; if so, notes which.
@@ -169,10 +145,6 @@ std::size_t Epochs<T>::epochs_since_best() const {
 // False if the progress callback asked to stop.
 template <std::floating_point T>
 bool Epochs<T>::run_epoch(std::size_t epoch) {
-  for (std::size_t k = 0; k < outputs(); ++k) {
-    noise_[k] = T(known_.posterior.noise_variance[k]);
-    misses_[k].clear();
-  }
   bool go_on = true;
   std::size_t b = 0;
   for (; b < known_.batches.size() && go_on; ++b) {
@@ -189,7 +161,7 @@ bool Epochs<T>::run_epoch(std::size_t epoch) {
     go_on =
         !known_.options.progress || known_.options.progress({epoch, b + 1, known_.batches.size()});
   }
-  result_.cavity_nll.push_back(known_.own.cavity_score ? score_cavity_of_batches(b)
+  result_.cavity_nll.push_back(known_.own.cavity_score ? cavity_nll(b)
                                                        : std::numeric_limits<double>::quiet_NaN());
   return go_on;
 }
@@ -265,10 +237,10 @@ void Epochs<T>::sweep_from_cavity(std::size_t b) {
   const std::size_t last = first + count - 1;
   forward(sweep_, b, first);
   for (std::size_t row = first; row < last; ++row) {
-    if (known_.own.cavity_score) keep_prediction(sweep_, row);
+    if (known_.own.cavity_score) keep_outputs(sweep_, row, cavity_);
     advance(b, row);
   }
-  if (known_.own.cavity_score) keep_prediction(sweep_, last);
+  if (known_.own.cavity_score) keep_outputs(sweep_, last, cavity_);
   take_messages(b, last);
 }
 
@@ -281,7 +253,7 @@ void Epochs<T>::sweep_from_belief(std::size_t b) {
   for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
     if (known_.own.cavity_score) {
       forward(cavity_sweep_, b, row);
-      keep_prediction(cavity_sweep_, row);
+      keep_outputs(cavity_sweep_, row, cavity_);
     }
     forward(sweep_, b, row);
     take_messages(b, row);
@@ -313,95 +285,71 @@ void Epochs<T>::forward(Sweep<T>& sweep, std::size_t b, std::size_t row) {
 template <std::floating_point T>
 void Epochs<T>::take_messages(std::size_t b, std::size_t row) {
   const auto nothing = [](std::size_t, const auto&) {};
-  const auto broken = sweep_.backward(known_.batches.target(row), noise_, nothing);
+  message_.hear(sweep_, known_.batches.target(row));
+  const auto broken = sweep_.backward(message_.mean(), message_.variance(), nothing);
   if (broken) throw NumericalBreakdown(*broken, b, row - known_.batches[b].first);
 }
 
 // The same, and on to the next row.
 template <std::floating_point T>
 void Epochs<T>::advance(std::size_t b, std::size_t row) {
+  message_.hear(sweep_, known_.batches.target(row));
   const auto broken =
-      sweep_.advance(known_.batches.target(row), noise_, known_.batches.input(row + 1));
+      sweep_.advance(message_.mean(), message_.variance(), known_.batches.input(row + 1));
   if (!broken) return;
   const std::size_t example = row - known_.batches[b].first + (broken->in_next ? 1 : 0);
   throw NumericalBreakdown(broken->layer, b, example);
 }
 
 template <std::floating_point T>
-void Epochs<T>::keep_prediction(const Sweep<T>& sweep, std::size_t row) {
+void Epochs<T>::keep_outputs(const Sweep<T>& sweep, std::size_t row, OutputMoments& all) {
   for (std::size_t k = 0; k < outputs(); ++k) {
-    cavity_predictions_.mean[row * outputs() + k] = static_cast<double>(sweep.output_mean()[k]);
-    cavity_predictions_.epistemic_variance[row * outputs() + k] =
-        static_cast<double>(sweep.output_variance()[k]);
+    all.mean[row * outputs() + k] = static_cast<double>(sweep.output_mean()[k]);
+    all.variance[row * outputs() + k] = static_cast<double>(sweep.output_variance()[k]);
   }
 }
 
-// The mean NLL of the cavity predictions of the first `count` batches; their misses, for the noise.
+// Of the first so many batches: the rest were not swept in this epoch.
 template <std::floating_point T>
-double Epochs<T>::score_cavity_of_batches(std::size_t count) {
-  NegativeLogDensity sum;
-  for (std::size_t b = 0; b < count; ++b) {
+double Epochs<T>::cavity_nll(std::size_t batches) const {
+  const Likelihood& likelihood = *known_.likelihood;
+  if (batches == known_.batches.size()) return likelihood.mean_nll(targets_, cavity_.outputs());
+  std::vector<double> targets;
+  OutputMoments some;
+  const auto append = [](const std::vector<double>& all, std::size_t first, std::size_t count,
+                         std::vector<double>& to) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  for (std::size_t b = 0; b < batches; ++b) {
     if (!known_.batches[b].here()) continue;
-    const std::size_t first = known_.batches[b].first * outputs();
-    for (std::size_t n = first; n < first + known_.batches[b].count * outputs(); ++n) {
-      const std::size_t k = n % outputs();
-      const double miss =
-          static_cast<double>(known_.batches.target_values()[n]) - cavity_predictions_.mean[n];
-      const double variance = cavity_predictions_.epistemic_variance[n];
-      sum.add(miss, variance + known_.posterior.noise_variance[k]);
-      if (known_.options.noise.learn) misses_[k].push_back({miss * miss, variance});
-    }
+    const auto [first, count, visited] = known_.batches[b];
+    append(targets_, first * likelihood.targets(), count * likelihood.targets(), targets);
+    append(cavity_.mean, first * outputs(), count * outputs(), some.mean);
+    append(cavity_.variance, first * outputs(), count * outputs(), some.variance);
   }
-  return sum.mean();
+  return likelihood.mean_nll(targets, some.outputs());
 }
 
 // The training log-likelihood under the belief as it is now (the paper's L_e).
 template <std::floating_point T>
 void Epochs<T>::score_training() {
   sweep_.load(known_.posterior.tau, known_.posterior.rho);
-  const bool keep = known_.options.noise.learn && known_.own.noise_source == NoiseSource::training;
-  if (keep) {
-    for (auto& misses : misses_) misses.clear();
-  }
-  NegativeLogDensity sum;
   for (std::size_t b = 0; b < known_.batches.size(); ++b) {
     if (!known_.batches[b].here()) continue;
     const std::size_t first = known_.batches[b].first;
     for (std::size_t row = first; row < first + known_.batches[b].count; ++row) {
       forward(sweep_, b, row);
-      for (std::size_t k = 0; k < outputs(); ++k) {
-        const auto mean = static_cast<double>(sweep_.output_mean()[k]);
-        const auto variance = static_cast<double>(sweep_.output_variance()[k]);
-        const double miss = static_cast<double>(known_.batches.target(row)[k]) - mean;
-        sum.add(miss, variance + known_.posterior.noise_variance[k]);
-        if (keep) misses_[k].push_back({miss * miss, variance});
-      }
+      keep_outputs(sweep_, row, training_);
     }
   }
-  result_.train_nll.push_back(sum.mean());
-}
-
-// Over the predictions of the last epoch, with the noise that was learnt from it.
-template <std::floating_point T>
-Metrics Epochs<T>::score_cavity() const {
-  std::vector<double> targets;
-  std::vector<double> means;
-  std::vector<double> deviations;
-  for (std::size_t n = 0; n < cavity_predictions_.mean.size(); ++n) {
-    const double noise = known_.posterior.noise_variance[n % outputs()];
-    if (std::isnan(cavity_predictions_.mean[n])) continue;
-    targets.push_back(static_cast<double>(known_.batches.target_values()[n]));
-    means.push_back(cavity_predictions_.mean[n]);
-    deviations.push_back(std::sqrt(cavity_predictions_.epistemic_variance[n] + noise));
-  }
-  return score(targets, means, deviations);
+  result_.train_nll.push_back(known_.likelihood->mean_nll(targets_, training_.outputs()));
 }
 
 template <std::floating_point T>
-void Epochs<T>::learn_noise() {
-  for (std::size_t k = 0; k < outputs(); ++k) {
-    known_.posterior.noise_variance[k] = most_likely_noise(misses_[k]);
-  }
+void Epochs<T>::learn_likelihood() {
+  const bool cavity = known_.own.noise_source == NoiseSource::cavity;
+  known_.likelihood->learn(targets_, (cavity ? cavity_ : training_).outputs());
 }
 
 template <std::floating_point T>
@@ -411,7 +359,8 @@ Certificate Epochs<T>::certify(std::size_t examples) {
     const std::size_t row = n * rows() / examples;
     sweep_.load(known_.posterior.tau, known_.posterior.rho);
     (void)sweep_.forward(known_.batches.input(row));
-    (void)sweep_.backward(known_.batches.target(row), noise_,
+    message_.hear(sweep_, known_.batches.target(row));
+    (void)sweep_.backward(message_.mean(), message_.variance(),
                           [&](std::size_t l, const auto& layer) { collector.observe(l, layer); });
     collector.count_example();
   }

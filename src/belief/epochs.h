@@ -8,8 +8,8 @@
 #include <dma/base/arrays.h>
 
 #include "belief/independent_state.h"
+#include "belief/output_message.h"
 #include "layers/sweep.h"
-#include "likelihood/noise.h"
 
 namespace dma::detail {
 
@@ -40,11 +40,10 @@ class Epochs {
   void forward(Sweep<T>& sweep, std::size_t b, std::size_t row);
   void take_messages(std::size_t b, std::size_t row);
   void advance(std::size_t b, std::size_t row);
-  void keep_prediction(const Sweep<T>& sweep, std::size_t row);
-  double score_cavity_of_batches(std::size_t count);
+  void keep_outputs(const Sweep<T>& sweep, std::size_t row, OutputMoments& all);
+  double cavity_nll(std::size_t batches) const;
   void score_training();
-  Metrics score_cavity() const;
-  void learn_noise();
+  void learn_likelihood();
 
   std::size_t outputs() const { return known_.outputs(); }
   std::size_t rows() const { return known_.batches.rows(); }
@@ -52,12 +51,13 @@ class Epochs {
   IndependentState<T>& known_;
   const kernels::LayerKernels<T>* kernels_;
   Sweep<T> sweep_, cavity_sweep_;
-  std::vector<T> cavity_tau_, cavity_rho_, start_mean_, start_variance_, noise_;
-  std::vector<std::vector<Miss>> misses_;  // by output
-  Prediction cavity_predictions_;
+  std::vector<T> cavity_tau_, cavity_rho_, start_mean_, start_variance_;
+  OutputMessage<T> message_;
+  std::vector<double> targets_;      // of all rows that are here
+  OutputMoments cavity_, training_;  // and what was, or is, believed of their outputs
   FitResult result_;
   std::size_t negative_messages_ = 0;  // of this fit
-  bool resumed_ = false;               // result_ and cavity_predictions_ hold the epochs before
+  bool resumed_ = false;               // result_ and cavity_ hold the epochs before
 };
 
 }  // namespace dma::detail

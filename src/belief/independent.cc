@@ -17,28 +17,22 @@ namespace {
 
 using detail::require;
 
-void validate(const TrainingOptions& options, const IndependentOptions& own, std::size_t outputs) {
+void validate(const TrainingOptions& options, const IndependentOptions& own) {
   require(options.batch_size > 0, "batch_size is 0");
   require(options.max_epochs > 0, "max_epochs is 0");
   require(options.tolerance >= 0,
           "tolerance must not be negative, got " + std::to_string(options.tolerance));
-  require(own.cavity_score || !options.noise.learn || own.noise_source != NoiseSource::cavity,
-          "noise cannot be learnt from the cavity without cavity_score");
-  const auto& noise = options.noise.variance;
-  require(noise.size() == 1 || noise.size() == outputs, "noise.variance must have 1 entry or " +
-                                                            std::to_string(outputs) + ", got " +
-                                                            std::to_string(noise.size()));
-  for (const double variance : noise) {
-    require(variance > 0 && std::isfinite(variance),
-            "noise.variance must be positive and finite, got " + std::to_string(variance));
-  }
+  require(options.likelihood != nullptr, "there is no likelihood");
+  require(
+      own.cavity_score || !options.likelihood->learns() || own.noise_source != NoiseSource::cavity,
+      "noise cannot be learnt from the cavity without cavity_score");
 }
 
 const Architecture& checked(const Architecture& architecture, const WeightPrior& prior,
                             const TrainingOptions& options, const IndependentOptions& own) {
   architecture.validate(own.rule);
   prior.validate(architecture);
-  validate(options, own, architecture.outputs());
+  validate(options, own);
   return architecture;
 }
 
@@ -86,15 +80,16 @@ void check_proper(const Posterior<T>& posterior) {
     require(detail::is_proper(posterior.tau[k], posterior.rho[k]),
             "a weight's posterior is not a proper Gaussian");
   }
-  for (const double noise : posterior.noise_variance) {
-    require(std::isfinite(noise) && noise >= 0, "the noise variance is not a positive number");
-  }
 }
 
 template <class T>
 class PosteriorPredictor final : public Predictor {
  public:
   explicit PosteriorPredictor(Posterior<T> posterior) : posterior_(std::move(posterior)) {}
+  OutputMoments outputs(std::span<const double> inputs, std::size_t rows,
+                        std::size_t threads) const override {
+    return outputs_of(posterior_, inputs, rows, threads);
+  }
   Prediction predict(std::span<const double> inputs, std::size_t rows,
                      std::size_t threads) const override {
     return dma::predict(posterior_, inputs, rows, threads);
@@ -172,13 +167,13 @@ class IndependentBelief<T>::State {
               std::move(prior),
               {},
               {},
+              known.options.likelihood->for_outputs(architecture.outputs()),
               {},
               {},
-              {architecture.inputs(), architecture.outputs()}} {
+              {architecture.inputs(), known.likelihood->targets()}} {
     Posterior<T>& posterior = known.posterior;
-    posterior.noise_variance = known.options.noise.variance;
-    posterior.noise_variance.resize(architecture.outputs(), known.options.noise.variance.front());
     posterior.architecture = architecture;
+    known.show_likelihood();
     set_prior();
     posterior.tau = known.prior_tau;
     posterior.rho = known.prior_rho;
@@ -186,7 +181,11 @@ class IndependentBelief<T>::State {
   }
   State(const State& other, TrainingOptions options)
       : State(other.known.architecture(), other.known.prior, std::move(options), other.known.own) {
+    Arrays parameters;
+    other.known.likelihood->store(parameters);
+    known.likelihood->restore(parameters);
     known.posterior = other.known.posterior;
+    known.show_likelihood();
     known.ledger = other.known.ledger;
     stand(other.known.batches.counts(), other.known.heard_all);
   }
@@ -209,6 +208,8 @@ class IndependentBelief<T>::State {
   }
 
   void take_posterior(Arrays& stored) {
+    known.likelihood->restore(stored);
+    known.show_likelihood();
     const std::size_t weights = known.weights();
     known.posterior.tau = stored.take<T>("posterior.tau", {weights});
     known.posterior.rho = stored.take<T>("posterior.rho", {weights});
@@ -242,7 +243,6 @@ IndependentBelief<T>::IndependentBelief(const Architecture& architecture, Arrays
   checked(architecture, prior, options, own);
   state_ = std::make_unique<State>(architecture, std::move(prior), std::move(options), own);
   auto& known = state_->known;
-  known.posterior.noise_variance = stored.take<double>("noise_variance", {outputs()});
   state_->take_posterior(stored);
   known.ledger = take_ledger<T>(known.options.ledger, heard.batch_rows.size(), weights, stored);
   state_->stand(heard.batch_rows, heard.all);
@@ -257,7 +257,7 @@ IndependentBelief<T>& IndependentBelief<T>::operator=(IndependentBelief&&) noexc
 
 template <std::floating_point T>
 std::unique_ptr<Belief> IndependentBelief<T>::copy(TrainingOptions options) const {
-  validate(options, state_->known.own, outputs());
+  validate(options, state_->known.own);
   require(options.ledger == state_->known.ledger.mode, "the ledger of a copy is of another mode");
   IndependentBelief copy(*this, std::move(options));
   return std::make_unique<IndependentBelief>(std::move(copy));
@@ -273,8 +273,14 @@ const Architecture& IndependentBelief<T>::architecture() const {
 }
 
 template <std::floating_point T>
+const Likelihood& IndependentBelief<T>::likelihood() const {
+  return *state_->known.likelihood;
+}
+
+template <std::floating_point T>
 std::size_t IndependentBelief<T>::append(const Data& rows) {
   auto& known = state_->known;
+  known.likelihood->validate(rows.targets);
   const std::size_t first = known.batches.append(rows, known.options.batch_size);
   if (known.ledger.mode == LedgerMode::full) known.ledger.messages.resize(known.batches.size());
   return first;
@@ -282,6 +288,7 @@ std::size_t IndependentBelief<T>::append(const Data& rows) {
 
 template <std::floating_point T>
 void IndependentBelief<T>::attach(std::size_t batch, const Data& rows) {
+  state_->known.likelihood->validate(rows.targets);
   state_->known.batches.attach(batch, rows);
 }
 
@@ -304,7 +311,6 @@ Arrays IndependentBelief<T>::fit_state() const {
 template <std::floating_point T>
 void IndependentBelief<T>::resume(Arrays state) {
   auto& known = state_->known;
-  known.posterior.noise_variance = state.take<double>("noise_variance", {outputs()});
   state_->take_posterior(state);
   known.ledger = take_ledger<T>(known.options.ledger, known.batches.size(), known.weights(), state);
   known.batches.visit_all();
@@ -365,7 +371,7 @@ Arrays IndependentBelief<T>::store() const {
   stored.put("prior.variance", prior().variance);
   stored.put("posterior.tau", posterior().tau);
   stored.put("posterior.rho", posterior().rho);
-  stored.put("noise_variance", posterior().noise_variance);
+  state_->known.likelihood->store(stored);
   put_ledger(ledger(), state_->known.weights(), stored);
   return stored;
 }
@@ -381,28 +387,30 @@ void IndependentBelief<T>::drop_ledger() {
   state_->set_prior();
   known.ledger.messages.clear();
   known.heard_all = known.heard_all && known.batches.size() == 0;
-  known.batches = {inputs(), outputs()};
+  known.batches = {inputs(), known.likelihood->targets()};
 }
 
 template <std::floating_point T>
 Prediction IndependentBelief<T>::learn(const Data& rows) {
   require(ledger().mode == LedgerMode::none && batches() == 0,
           "learn() keeps nothing: it needs the ledger mode none, and no append()");
-  rows.validate(inputs(), outputs());
+  rows.validate(inputs(), likelihood().targets());
+  likelihood().validate(rows.targets);
   if (!state_->pass) state_->pass = std::make_unique<detail::OnePass<T>>(state_->known);
   return state_->pass->learn(rows);
 }
 
 template <std::floating_point T>
 void IndependentBelief<T>::stop_learning() {
-  if (state_->pass) state_->pass->finish_noise();
+  if (state_->pass) state_->pass->finish_learning();
   state_->pass.reset();
   state_->known.heard_all = false;
 }
 
 template <std::floating_point T>
 Certificate IndependentBelief<T>::certify(const Data& rows) {
-  rows.validate(inputs(), outputs());
+  rows.validate(inputs(), likelihood().targets());
+  likelihood().validate(rows.targets);
   auto& batches = state_->known.batches;
   require(batches.rows() == 0, "certify() is for a belief whose rows are not here");
   batches.take_rows(rows);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <concepts>
+#include <memory>
 #include <vector>
 
 #include <dma/belief/independent.h>
@@ -22,6 +23,7 @@ struct IndependentState {
   IndependentOptions own;
   WeightPrior prior;
   std::vector<T> prior_tau, prior_rho;
+  std::unique_ptr<Likelihood> likelihood;  // as far as it is learnt; the posterior gets a copy
   Posterior<T> posterior;
   Ledger<T> ledger;
   Batches<T> batches;
@@ -34,6 +36,7 @@ struct IndependentState {
 
   // The posterior from the prior and all messages: every exchange of a message has rounded it a little.
   void rebuild();
+  void show_likelihood() { posterior.likelihood = likelihood->clone(); }
   // Up to rounding.
   bool is_above_prior(const std::vector<T>& rho) const;
 };

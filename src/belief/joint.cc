@@ -8,6 +8,7 @@
 
 #include "base/require.h"
 #include "belief/batches.h"
+#include "belief/joint_cavity.h"
 #include "belief/joint_fit.h"
 
 namespace dma {
@@ -19,7 +20,6 @@ constexpr std::size_t rows_per_task = 512;
 
 void validate(const Architecture& architecture, const TrainingOptions& options) {
   architecture.validate(Rule::linear);
-  require(architecture.outputs() == 1, "a joint network has one output");
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     require(architecture.has_bias(l), "every layer of a joint network has a bias");
   }
@@ -28,11 +28,7 @@ void validate(const Architecture& architecture, const TrainingOptions& options) 
   require(options.tolerance >= 0,
           "tolerance must not be negative, got " + std::to_string(options.tolerance));
   require(options.ledger != LedgerMode::average, "a joint belief has no ledger 'average'");
-  require(options.noise.variance.size() == 1,
-          "noise.variance must have 1 entry, got " + std::to_string(options.noise.variance.size()));
-  const double variance = options.noise.variance.front();
-  require(variance > 0 && std::isfinite(variance),
-          "noise.variance must be positive and finite, got " + std::to_string(variance));
+  require(options.likelihood != nullptr, "there is no likelihood");
 }
 
 // ------------------------------------------------------------------------------------------- predictions
@@ -40,81 +36,59 @@ void validate(const Architecture& architecture, const TrainingOptions& options) 
 class KnowledgePredictor final : public Predictor {
  public:
   explicit KnowledgePredictor(const JointKnowledge& known)
-      : inputs_(known.function.architecture.inputs()),
+      : architecture_(known.function.architecture),
         function_(known.function),
-        noise_variance_(known.noise_variance),
+        likelihood_(known.likelihood),
         noise_inputs_(known.noise_inputs) {
     if (known.log_noise) log_noise_.emplace(*known.log_noise);
   }
 
+  OutputMoments outputs(std::span<const double> inputs, std::size_t rows,
+                        std::size_t threads) const override {
+    OutputMoments result = detail::room_for(architecture_, rows);
+    if (log_noise_) {
+      result.log_scale_mean.resize(rows);
+      result.log_scale_variance.resize(rows);
+    }
+    const std::size_t width = architecture_.inputs();
+    detail::parallel_ranges(rows, rows_per_task, threads, [&](std::size_t begin, std::size_t end) {
+      predict_part(inputs.subspan(begin * width, (end - begin) * width), begin, end, result);
+    });
+    return result;
+  }
+
   Prediction predict(std::span<const double> inputs, std::size_t rows,
                      std::size_t threads) const override {
-    const std::vector<double> zeros(rows);
-    Prediction result{zeros, zeros, std::vector<double>(rows, noise_variance_), zeros};
-    detail::parallel_ranges(rows, rows_per_task, threads, [&](std::size_t begin, std::size_t end) {
-      predict_part(inputs.subspan(begin * inputs_, (end - begin) * inputs_), begin, end, result);
-    });
+    return predictive(outputs(inputs, rows, threads));
+  }
+
+  Prediction predictive(const OutputMoments& moments) const {
+    Prediction result = likelihood_->predictive(moments.outputs(), moments.log_scale());
+    // Members of a mixture that disagree on the noise are to be mixed by its log.
+    if (result.noise_spread.empty()) result.noise_spread.resize(result.mean.size());
     return result;
   }
 
  private:
   void predict_part(std::span<const double> inputs, std::size_t begin, std::size_t end,
-                    Prediction& result) const {
+                    OutputMoments& result) const {
     const std::size_t rows = end - begin;
-    function_.predict(inputs, rows, result.mean.data() + begin,
-                      result.epistemic_variance.data() + begin);
+    const std::size_t outputs = architecture_.outputs();
+    double* mean = result.mean.data() + begin * outputs;
+    function_.predict(inputs, rows, mean, result.variance.data() + begin * outputs,
+                      result.covariance.data() + begin * outputs * outputs);
     if (!log_noise_) return;
-    const std::span<const double> values(result.mean.data() + begin, rows);
-    const Prediction log_noise =
-        log_noise_->predict(detail::noise_inputs(inputs, values, noise_inputs_), rows);
-    for (std::size_t n = 0; n < rows; ++n) {
-      // E[exp(g)], g ~ N(mean, variance).
-      const double variance = log_noise.epistemic_variance[n];
-      result.noise_variance[begin + n] =
-          detail::noise_at(log_noise.mean[n]) * std::exp(variance / 2);
-      result.noise_spread[begin + n] = std::sqrt(variance);
-    }
+    log_noise_->predict(detail::noise_inputs(inputs, {mean, rows}, noise_inputs_), rows,
+                        result.log_scale_mean.data() + begin,
+                        result.log_scale_variance.data() + begin, nullptr);
   }
 
-  std::size_t inputs_;
+  Architecture architecture_;
   detail::JointPredictor function_;
   std::optional<detail::JointPredictor> log_noise_;
-  double noise_variance_;
+  std::shared_ptr<const Likelihood> likelihood_;
   NoiseInputs noise_inputs_;
 };
-
-// Each row predicted without its own message: see the header. NaN where rounding leaves nothing beside that message.
-Prediction cavity_of(const JointKnowledge& known, const Data& rows,
-                     std::span<const double> variances, JointCertificate& certificate) {
-  Prediction cavity = KnowledgePredictor(known).predict(rows.inputs, rows.rows, 1);
-  for (std::size_t n = 0; n < rows.rows; ++n) {
-    const double leverage = cavity.epistemic_variance[n] / variances[n];
-    certificate.largest_leverage = std::max(certificate.largest_leverage, std::min(leverage, 1.0));
-    const double stays = 1 - leverage;
-    if (!(stays > 0)) {
-      ++certificate.rows_alone;
-      cavity.mean[n] = cavity.epistemic_variance[n] = std::numeric_limits<double>::quiet_NaN();
-      continue;
-    }
-    const double miss = rows.targets[n] - cavity.mean[n];
-    cavity.mean[n] = rows.targets[n] - miss / stays;
-    cavity.epistemic_variance[n] /= stays;
-  }
-  return cavity;
-}
-
-Metrics score_of(const Prediction& cavity, std::span<const double> targets) {
-  std::vector<double> known;
-  std::vector<double> means;
-  std::vector<double> deviations;
-  for (std::size_t n = 0; n < cavity.mean.size(); ++n) {
-    if (std::isnan(cavity.mean[n])) continue;
-    known.push_back(targets[n]);
-    means.push_back(cavity.mean[n]);
-    deviations.push_back(std::sqrt(cavity.epistemic_variance[n] + cavity.noise_variance[n]));
-  }
-  return known.empty() ? Metrics{} : score(known, means, deviations);
-}
 
 // Some of the rows, evenly spaced.
 std::vector<double> some_inputs(const Data& rows) {
@@ -152,17 +126,18 @@ Certificate certify(const JointPosterior& function, const Data& rows, const Boun
 
 // ---------------------------------------------------------------------------------------------- the ledger
 
-void append_rows(JointLedger& ledger, const JointLedger& more) {
+void append_messages(JointLedger& ledger, const JointLedger& more) {
   ledger.gradients.insert(ledger.gradients.end(), more.gradients.begin(), more.gradients.end());
   ledger.shifts.insert(ledger.shifts.end(), more.shifts.begin(), more.shifts.end());
 }
 
-void erase_rows(JointLedger& ledger, std::span<const std::size_t> rows) {
+// The messages ascend.
+void erase_messages(JointLedger& ledger, std::span<const std::size_t> messages) {
   const std::size_t width = ledger.gradients.size() / ledger.shifts.size();
   JointLedger kept;
   std::size_t next = 0;
   for (std::size_t n = 0; n < ledger.shifts.size(); ++n) {
-    if (next < rows.size() && rows[next] == n) {
+    if (next < messages.size() && messages[next] == n) {
       ++next;
       continue;
     }
@@ -209,13 +184,15 @@ JointPosterior take_posterior(const Architecture& architecture, JointUnit unit,
   return posterior;
 }
 
-JointLedger take_ledger(std::size_t rows, std::size_t weights, Arrays& stored) {
+JointLedger take_ledger(std::size_t rows, const Architecture& architecture, Arrays& stored) {
   if (rows == 0) return {};
+  std::size_t messages = 0;
   std::size_t size = 0;
-  require(!__builtin_mul_overflow(rows, weights, &size),
+  require(!__builtin_mul_overflow(rows, architecture.outputs(), &messages) &&
+              !__builtin_mul_overflow(messages, architecture.weight_count(), &size),
           "says that an array is larger than can be");
   JointLedger ledger{stored.take<double>("function.ledger.gradients", {size}),
-                     stored.take<double>("function.ledger.shifts", {rows})};
+                     stored.take<double>("function.ledger.shifts", {messages})};
   require(all_finite(ledger.gradients) && all_finite(ledger.shifts),
           "a message of the ledger is not finite");
   return ledger;
@@ -251,7 +228,8 @@ class JointBelief::State {
       : architecture(std::move(network)),
         options(std::move(training)),
         own(joint),
-        batches(architecture.inputs(), 1) {}
+        targets(options.likelihood->for_outputs(architecture.outputs())->targets()),
+        batches(architecture.inputs(), targets) {}
   State(const State& other, TrainingOptions training)
       : State(other.architecture, std::move(training), other.own) {
     known = other.known;
@@ -277,18 +255,18 @@ class JointBelief::State {
     return rows;
   }
 
-  // Rows of the ledger that belong to these batches.
-  std::vector<std::size_t> ledger_rows(std::span<const std::size_t> gone) const {
-    std::vector<std::size_t> rows;
-    std::size_t row = 0;
+  // Messages of the ledger that belong to these batches: one per row and output.
+  std::vector<std::size_t> messages_of(std::span<const std::size_t> gone) const {
+    std::vector<std::size_t> messages;
+    std::size_t next = 0;
     for (std::size_t b = 0; b < batches.size(); ++b) {
       if (!batches[b].visited) continue;
       const bool is_gone = std::binary_search(gone.begin(), gone.end(), b);
-      for (std::size_t n = 0; n < batches[b].count; ++n, ++row) {
-        if (is_gone) rows.push_back(row);
+      for (std::size_t n = 0; n < batches[b].count * architecture.outputs(); ++n, ++next) {
+        if (is_gone) messages.push_back(next);
       }
     }
-    return rows;
+    return messages;
   }
 
   void learn_all(const Data& rows, const std::function<void(bool)>& after_epoch) {
@@ -310,7 +288,7 @@ class JointBelief::State {
     fit->stand(*known, rows);
     JointKnowledge after = fit->finish_on_top(rows, keeps_ledger());
     known->function = std::move(after.function);
-    append_rows(known->ledger, after.ledger);
+    append_messages(known->ledger, after.ledger);
   }
 
   FitResult result(const Data& rows) const {
@@ -319,19 +297,20 @@ class JointBelief::State {
     result.stopped = fit->stopped();
     result.train_nll = fit->train_nll();
     JointCertificate certificate{.damping = fit->damping(), .step_left = fit->step_left()};
-    result.cavity_predictions = cavity_of(*known, rows, fit->variances(), certificate);
-    result.cavity = score_of(result.cavity_predictions, rows.targets);
-    double noise = 0;
-    for (const double variance : fit->variances()) noise += variance;
-    result.noise_variance = {noise / static_cast<double>(rows.rows)};
+    const KnowledgePredictor predictor(*known);
+    OutputMoments moments = predictor.outputs(rows.inputs, rows.rows, 1);
+    detail::take_out_own_messages(*fit->terms_of(rows), fit->values(rows), moments, certificate);
+    result.cavity_predictions = predictor.predictive(moments);
+    result.cavity = known->likelihood->score(rows.targets, result.cavity_predictions);
     result.ledger_bytes = known->ledger.bytes();
-    result.certificate = certify(known->function, rows, fit->bounded(), certificate);
+    result.certificate = certify(known->function, rows, fit->bounded(rows), certificate);
     return result;
   }
 
   Architecture architecture;
   TrainingOptions options;
   JointOptions own;
+  std::size_t targets;  // per row
   detail::Batches<double> batches;
   bool heard_all = true;  // no rows but those of the batches
   std::optional<JointKnowledge> known;
@@ -351,10 +330,10 @@ JointBelief::JointBelief(Architecture architecture, Arrays stored, const Heard& 
   const Architecture& network = state_->architecture;
   JointKnowledge known;
   known.function = take_posterior(network, JointUnit::leaky_relu, "function.", stored);
-  known.ledger = take_ledger(state_->keeps_ledger() ? rows : 0, network.weight_count(), stored);
-  known.noise_variance = stored.take_number("noise_variance");
-  require(known.noise_variance > 0 && std::isfinite(known.noise_variance),
-          "the noise variance is not a positive number");
+  known.ledger = take_ledger(state_->keeps_ledger() ? rows : 0, network, stored);
+  const auto likelihood = state_->options.likelihood->for_outputs(network.outputs());
+  likelihood->restore(stored);
+  known.likelihood = likelihood->clone();
   take_noise(network, stored, known);
   state_->known = std::move(known);
   state_->batches.stand(heard.batch_rows);
@@ -375,12 +354,17 @@ std::unique_ptr<Belief> JointBelief::copy(TrainingOptions options) const {
 }
 
 const Architecture& JointBelief::architecture() const { return state_->architecture; }
+const Likelihood& JointBelief::likelihood() const {
+  return state_->known ? *state_->known->likelihood : *state_->options.likelihood;
+}
 
 std::size_t JointBelief::append(const Data& rows) {
+  state_->options.likelihood->validate(rows.targets);
   return state_->batches.append(rows, state_->options.batch_size);
 }
 
 void JointBelief::attach(std::size_t batch, const Data& rows) {
+  state_->options.likelihood->validate(rows.targets);
   state_->batches.attach(batch, rows);
 }
 
@@ -417,10 +401,10 @@ void JointBelief::forget(std::span<const std::size_t> batches) {
   require(state.keeps_ledger(),
           "only the ledger mode full can forget: the others do not keep what a batch said");
   for (const std::size_t batch : batches) state.batches.require_batch(batch);
-  const auto rows = state.ledger_rows(batches);
-  if (!rows.empty()) {
-    dma::forget(state.known->function, state.known->ledger, rows, state.heard_all);
-    erase_rows(state.known->ledger, rows);
+  const auto messages = state.messages_of(batches);
+  if (!messages.empty()) {
+    dma::forget(state.known->function, state.known->ledger, messages, state.heard_all);
+    erase_messages(state.known->ledger, messages);
   }
   state.batches.erase(batches);
 }
@@ -466,7 +450,7 @@ Arrays JointBelief::store() const {
     stored.put("function.ledger.gradients", known.ledger.gradients);
     stored.put("function.ledger.shifts", known.ledger.shifts);
   }
-  stored.put("noise_variance", known.noise_variance);
+  known.likelihood->store(stored);
   if (!known.log_noise) return stored;
   const auto& widths = known.log_noise->architecture.widths;
   const NoiseInputs& inputs = known.noise_inputs;
@@ -481,7 +465,7 @@ Arrays JointBelief::store() const {
 void JointBelief::drop_ledger() {
   state_->heard_all = state_->heard_all && state_->batches.size() == 0;
   if (state_->known) state_->known->ledger = {};
-  state_->batches = {architecture().inputs(), 1};
+  state_->batches = {architecture().inputs(), state_->targets};
 }
 
 const JointKnowledge& JointBelief::knowledge() const { return state_->fitted(); }

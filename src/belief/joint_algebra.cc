@@ -81,6 +81,13 @@ Vector variances_of(const Matrix& inverse) {
 
 namespace {
 
+// Factors for write_gradients().
+std::vector<double> only_output(std::size_t output, std::size_t outputs, std::size_t rows) {
+  std::vector<double> factors(rows * outputs, 0);
+  for (std::size_t n = 0; n < rows; ++n) factors[n * outputs + output] = 1;
+  return factors;
+}
+
 Vector step_of(const JointPosterior& posterior) {
   return posterior.centre.empty() ? Vector() : mean_of(posterior) - centre_of(posterior);
 }
@@ -97,7 +104,10 @@ JointPredictor::JointPredictor(Architecture architecture, JointUnit unit, Vector
       unit_(unit),
       centre_(std::move(centre)),
       step_(std::move(step)),
-      whitening_(backend::operand(inverse_of(std::move(factor)))) {}
+      inverse_(inverse_of(std::move(factor))),
+      whitening_(backend::operand(inverse_)) {
+  if (architecture_.outputs() == 1) inverse_.resize(0, 0);
+}
 
 // mean[n] += g step, g row n of the lots.
 void JointPredictor::add_steps(const Matrix& lots, std::size_t rows, double* mean) const {
@@ -111,27 +121,68 @@ void JointPredictor::add_steps(const Matrix& lots, std::size_t rows, double* mea
 }
 
 void JointPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
-                             double* variance) const {
+                             double* variance, double* covariance) const {
+  const std::size_t outputs = architecture_.outputs();
   Matrix lots;
   each_block(rows, [&](std::size_t first, std::size_t count) {
-    const Block block(architecture_, unit_, centre_, inputs, first, count, mean + first);
-    block.write_lots(whitening_.lot_rows(), lots);
-    if (step_.size() > 0) add_steps(lots, count, mean + first);
+    double* means = mean + first * outputs;
+    const Block block(architecture_, unit_, centre_, inputs, first, count, means);
+    if (outputs > 1) {
+      predict_several(block, count, means, variance + first * outputs,
+                      covariance + first * outputs * outputs);
+      return;
+    }
+    block.write_lots(0, whitening_.lot_rows(), lots);
+    if (step_.size() > 0) add_steps(lots, count, means);
     whitening_.squares(lots.data(), count, variance + first);
   });
 }
 
-Prediction JointPredictor::predict(std::span<const double> inputs, std::size_t rows) const {
-  Prediction result{std::vector<double>(rows), std::vector<double>(rows), {}};
-  predict(inputs, rows, result.mean.data(), result.epistemic_variance.data());
-  return result;
+// With whitened gradients W_k = L^-1 J_k' of output k: the covariance of outputs i and j is W_i' W_j.
+void JointPredictor::predict_several(const Block& block, std::size_t rows, double* mean,
+                                     double* variance, double* covariance) const {
+  const std::size_t outputs = architecture_.outputs();
+  std::vector<Matrix> whitened(outputs);
+  Matrix gradients;
+  for (std::size_t k = 0; k < outputs; ++k) {
+    block.write_gradients(only_output(k, outputs, rows), gradients);
+    if (step_.size() > 0) {
+      const Vector steps = gradients * step_;
+      for (std::size_t n = 0; n < rows; ++n) mean[n * outputs + k] += steps[index(n)];
+    }
+    whitened[k] = Matrix::Zero(gradients.rows(), gradients.cols());
+    backend::add_product(backend::operand(gradients), backend::operand(inverse_).transposed(),
+                         backend::target(whitened[k]), backend::Holds::all, backend::Holds::upper);
+  }
+  for (std::size_t i = 0; i < outputs; ++i) {
+    for (std::size_t j = 0; j < outputs; ++j) {
+      const Vector products = whitened[i].cwiseProduct(whitened[j]).rowwise().sum();
+      for (std::size_t n = 0; n < rows; ++n) {
+        covariance[(n * outputs + i) * outputs + j] = products[index(n)];
+        if (i == j) variance[n * outputs + i] = products[index(n)];
+      }
+    }
+  }
+}
+
+OutputMoments room_for(const Architecture& architecture, std::size_t rows) {
+  const std::size_t outputs = architecture.outputs();
+  OutputMoments moments{std::vector<double>(rows * outputs), std::vector<double>(rows * outputs)};
+  if (outputs > 1) moments.covariance.resize(rows * outputs * outputs);
+  return moments;
+}
+
+OutputMoments JointPredictor::outputs(std::span<const double> inputs, std::size_t rows) const {
+  OutputMoments moments = room_for(architecture_, rows);
+  predict(inputs, rows, moments.mean.data(), moments.variance.data(), moments.covariance.data());
+  return moments;
 }
 
 }  // namespace detail
 
-Prediction predict(const JointPosterior& posterior, std::span<const double> inputs,
-                   std::size_t rows) {
-  return detail::JointPredictor(posterior).predict(inputs, rows);
+OutputMoments outputs_of(const JointPosterior& posterior, std::span<const double> inputs,
+                         std::size_t rows) {
+  return detail::JointPredictor(posterior).outputs(inputs, rows);
 }
 
 // f(x; c) + J (m - c + L'^-1 z), z standard normal: the covariance is J (L L')^-1 J'.
@@ -147,18 +198,26 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
   detail::Matrix steps = (detail::mean_of(posterior) - weights).rowwise().replicate(index(count));
   backend::add_product(backend::operand(inverse).transposed(), backend::operand(normal),
                        backend::target(steps), backend::Holds::upper);
-  std::vector<double> result(count * rows);
+  const std::size_t outputs = posterior.architecture.outputs();
+  std::vector<double> result(count * rows * outputs);
   detail::Matrix gradients;
   detail::each_block(rows, [&](std::size_t first, std::size_t block) {
-    std::vector<double> centre(block);
+    std::vector<double> centre(block * outputs);
     const detail::Block own(posterior.architecture, posterior.unit, weights, inputs, first, block,
                             centre.data());
-    own.write_gradients(std::vector<double>(block, 1), gradients);
-    const backend::Target values{result.data() + first, block, count, rows};
-    for (std::size_t s = 0; s < count; ++s) {
-      std::copy(centre.begin(), centre.end(), values.data + s * rows);
+    for (std::size_t k = 0; k < outputs; ++k) {
+      own.write_gradients(detail::only_output(k, outputs, block), gradients);
+      detail::Matrix values(index(block), index(count));
+      for (std::size_t n = 0; n < block; ++n) {
+        values.row(index(n)).setConstant(centre[n * outputs + k]);
+      }
+      backend::add_product(backend::operand(gradients), backend::operand(steps),
+                           backend::target(values));
+      for (std::size_t s = 0; s < count; ++s) {
+        double* to = result.data() + (s * rows + first) * outputs + k;
+        for (std::size_t n = 0; n < block; ++n) to[n * outputs] = values(index(n), index(s));
+      }
     }
-    backend::add_product(backend::operand(gradients), backend::operand(steps), values);
   });
   return result;
 }
@@ -173,18 +232,22 @@ std::vector<double> marginal_variances(const JointPosterior& posterior) {
 double detail::linearisation_error(const JointPosterior& posterior,
                                    std::span<const double> inputs) {
   constexpr std::size_t functions = 16;
+  const std::size_t outputs = posterior.architecture.outputs();
   const std::size_t rows = inputs.size() / posterior.architecture.inputs();
   const Matrix lower = factor_of(posterior);
   const Vector centre = centre_of(posterior);
-  std::vector<double> at_centre(rows);
-  Matrix gradients;
+  std::vector<double> at_centre(rows * outputs);
   const Block block(posterior.architecture, posterior.unit, centre, inputs, 0, rows,
                     at_centre.data());
-  block.write_gradients(std::vector<double>(rows, 1), gradients);
-  const Vector deviation =
-      lower.triangularView<Eigen::Lower>().solve(gradients.transpose()).colwise().norm();
+  std::vector<Matrix> gradients(outputs);  // by output
+  std::vector<Vector> deviation(outputs);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    block.write_gradients(only_output(k, outputs, rows), gradients[k]);
+    deviation[k] =
+        lower.triangularView<Eigen::Lower>().solve(gradients[k].transpose()).colwise().norm();
+  }
   special::Random random(1);
-  std::vector<double> exact(rows);
+  std::vector<double> exact(rows * outputs);
   double sum = 0;
   for (std::size_t s = 0; s < functions; ++s) {
     Vector weights(centre.size());
@@ -192,13 +255,16 @@ double detail::linearisation_error(const JointPosterior& posterior,
     lower.triangularView<Eigen::Lower>().transpose().solveInPlace(weights);
     weights += mean_of(posterior);
     write_values(posterior.architecture, posterior.unit, weights, inputs, 0, rows, exact.data());
-    const Vector linear = gradients * (weights - centre);
-    for (std::size_t n = 0; n < rows; ++n) {
-      const double off = exact[n] - at_centre[n] - linear[index(n)];
-      sum += std::pow(off / deviation[index(n)], 2);
+    for (std::size_t k = 0; k < outputs; ++k) {
+      const Vector linear = gradients[k] * (weights - centre);
+      for (std::size_t n = 0; n < rows; ++n) {
+        const std::size_t place = n * outputs + k;
+        const double off = exact[place] - at_centre[place] - linear[index(n)];
+        sum += std::pow(off / deviation[k][index(n)], 2);
+      }
     }
   }
-  return std::sqrt(sum / static_cast<double>(functions * rows));
+  return std::sqrt(sum / static_cast<double>(functions * rows * outputs));
 }
 
 namespace detail {

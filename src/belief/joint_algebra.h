@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dma/belief/joint.h>
+#include <dma/likelihood/likelihood.h>
 
 #include "backend/dense.h"
 #include "layers/block.h"
@@ -38,18 +39,25 @@ class JointPredictor {
   JointPredictor(Architecture architecture, JointUnit unit, Vector centre, Vector step,
                  Matrix factor);
 
-  void predict(std::span<const double> inputs, std::size_t rows, double* mean,
-               double* variance) const;
-  Prediction predict(std::span<const double> inputs, std::size_t rows) const;
+  // Into arrays of rows x outputs; the covariance is written if there is more than one output.
+  void predict(std::span<const double> inputs, std::size_t rows, double* mean, double* variance,
+               double* covariance) const;
+  OutputMoments outputs(std::span<const double> inputs, std::size_t rows) const;
 
  private:
   void add_steps(const Matrix& lots, std::size_t rows, double* mean) const;
+  void predict_several(const Block& block, std::size_t rows, double* mean, double* variance,
+                       double* covariance) const;
 
   Architecture architecture_;
   JointUnit unit_;
   Vector centre_;
   Vector step_;
+  Matrix inverse_;  // of the factor; empty if there is one output
   backend::Whitening whitening_;
 };
+
+// Room for the moments of so many rows.
+OutputMoments room_for(const Architecture& architecture, std::size_t rows);
 
 }  // namespace dma::detail

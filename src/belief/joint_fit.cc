@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/require.h"
+#include "likelihood/gaussian.h"
 
 namespace dma::detail {
 namespace {
@@ -32,7 +33,7 @@ JointFit::JointFit(const Architecture& architecture, const TrainingOptions& opti
     : options_(options),
       own_(own),
       function_(architecture, JointUnit::leaky_relu, first_prior_precision, own.by_column),
-      level_(options.noise.variance.front()) {
+      likelihood_(options.likelihood->for_outputs(architecture.outputs())) {
   function_.draw_start(own.seed, 1);
 }
 
@@ -41,7 +42,10 @@ JointFit::JointFit(const JointKnowledge& known, const TrainingOptions& options,
     : options_(options),
       own_(own),
       function_(known.function, own.by_column),
-      level_(known.noise_variance) {
+      likelihood_(options.likelihood->for_outputs(known.function.architecture.outputs())) {
+  Arrays parameters;
+  known.likelihood->store(parameters);
+  likelihood_->restore(parameters);
   if (known.log_noise) noise_.emplace(*known.log_noise, known.noise_inputs, own.by_column);
 }
 
@@ -63,7 +67,7 @@ std::vector<JointStage> JointFit::stages_for(bool many) {
 // In turn: the noise given the function, the function given the noise.
 void JointFit::add_refinement(std::size_t rounds, std::size_t first_noise_epochs,
                               std::size_t function_epochs, std::vector<JointStage>& stages) {
-  if (!options_.noise.learn || own_.constant_noise) return;
+  if (!likelihood_->has_scale() || !likelihood_->learns() || own_.constant_noise) return;
   for (std::size_t round = 0; round < rounds; ++round) {
     JointSettings noise = settings_for(round == 0 ? first_noise_epochs : later_noise_epochs);
     noise.evidence_from = 2;
@@ -95,6 +99,7 @@ JointSettings JointFit::settings_from_before(std::size_t epochs) {
 
 void JointFit::fit(const Data& rows, const AfterEpoch& after_epoch) {
   after_epoch_ = after_epoch;
+  rows_ = rows.rows;
   const std::vector<JointStage> stages = stages_for(rows.rows >= many_rows);
   require(stage_ <= stages.size(), "is further than the fit goes");
   for (; stage_ < stages.size() && result_.stopped != Stopped::interrupted; ++stage_) {
@@ -103,12 +108,11 @@ void JointFit::fit(const Data& rows, const AfterEpoch& after_epoch) {
 }
 
 void JointFit::fit_again(const Data& rows) {
-  variances_.assign(rows.rows, level_);
   if (noise_) {
-    noise_->look_at_inputs(rows.inputs, function_.values(rows.inputs, rows.rows));
-    variances_ = noise_->variances();
+    noise_->look_at_inputs(rows.inputs, values(rows));
+    scales_ = noise_->variances();
   }
-  fit_function(rows, settings_from_before(options_.max_epochs), options_.noise.learn && !noise_);
+  fit_function(rows, settings_from_before(options_.max_epochs));
   if (!noise_) return;
   std::vector<JointStage> stages;
   add_refinement(1, later_noise_epochs, of_few.function_epochs, stages);
@@ -120,23 +124,18 @@ void JointFit::fit_again(const Data& rows) {
 void JointFit::run(const JointStage& stage, const Data& rows) {
   const JointSettings& settings = stage.settings;
   switch (stage.part) {
-    case JointStage::Part::some_rows: {
-      const Data some = rows.part(0, many_rows);  // they come in random order
-      if (!has_begun()) variances_.assign(some.rows, level_);
-      fit_function(some, settings, options_.noise.learn);
-      variances_.assign(rows.rows, level_);
+    case JointStage::Part::some_rows:
+      fit_function(rows.part(0, many_rows), settings);  // they come in random order
       break;
-    }
     case JointStage::Part::all_rows:
-      if (!has_begun()) variances_.assign(rows.rows, level_);
-      fit_function(rows, settings, options_.noise.learn);
+      fit_function(rows, settings);
       break;
     case JointStage::Part::noise:
       if (!has_begun()) look_at_misses(rows);
-      if (noise_->fit(settings, fit_, keeper(nullptr)).stopped == Stopped::interrupted) {
+      if (noise_->fit(settings, fit_, keeper()).stopped == Stopped::interrupted) {
         result_.stopped = Stopped::interrupted;
       }
-      variances_ = noise_->variances();
+      scales_ = noise_->variances();
       break;
     case JointStage::Part::function:
       refine_function(rows, settings);
@@ -145,21 +144,16 @@ void JointFit::run(const JointStage& stage, const Data& rows) {
   fit_ = {};
 }
 
-void JointFit::fit_function(const Data& rows, const JointSettings& settings, bool learn_noise) {
-  GaussianTerms terms =
-      learn_noise ? GaussianTerms(rows.targets, variances_.front()) : terms_of(rows);
-  terms.set_bounded(has_begun() && noise_bounded_);
-  result_ = function_.fit(rows.inputs, terms, settings, fit_, keeper(&terms));
+void JointFit::fit_function(const Data& rows, const JointSettings& settings) {
+  const auto terms = terms_of(rows);
+  result_ = function_.fit(rows.inputs, *terms, settings, fit_, keeper());
   damping_ = result_.damping;
-  variances_ = terms.variances();
-  if (learn_noise) level_ = variances_.front();
-  noise_bounded_ = terms.is_bounded();
   train_nll_.insert(train_nll_.end(), result_.train_nll.begin(), result_.train_nll.end());
 }
 
 void JointFit::refine_function(const Data& rows, const JointSettings& settings) {
-  GaussianTerms terms = terms_of(rows);
-  const auto again = function_.fit(rows.inputs, terms, settings, fit_, keeper(&terms));
+  const auto terms = terms_of(rows);
+  const auto again = function_.fit(rows.inputs, *terms, settings, fit_, keeper());
   damping_ = again.damping;
   train_nll_.insert(train_nll_.end(), again.train_nll.begin(), again.train_nll.end());
   if (again.stopped == Stopped::interrupted) result_.stopped = again.stopped;
@@ -167,30 +161,25 @@ void JointFit::refine_function(const Data& rows, const JointSettings& settings) 
 
 void JointFit::look_at_misses(const Data& rows) {
   if (!noise_) noise_.emplace(function_.architecture(), own_.by_column, own_.seed + 1);
-  const auto predictor = function_.predictor(rows.inputs, terms_of(rows));
-  noise_->look_at(rows, predictor.predict(rows.inputs, rows.rows));
+  const auto moments =
+      function_.predictor(rows.inputs, *terms_of(rows)).outputs(rows.inputs, rows.rows);
+  noise_->look_at(rows, likelihood_->squares(rows.targets, moments.outputs()), moments.mean);
 }
 
-// What the terms have learnt goes into the state, too.
-JointNetwork::OnEpoch JointFit::keeper(const GaussianTerms* terms) {
+JointNetwork::OnEpoch JointFit::keeper() {
   if (!after_epoch_) return {};
-  return [this, terms](const NetworkFit& fit) {
+  return [this](const NetworkFit& fit) {
     fit_ = fit;
-    if (terms != nullptr) {
-      variances_ = terms->variances();
-      noise_bounded_ = terms->is_bounded();
-    }
     after_epoch_();
   };
 }
 
 void JointFit::stand(const JointKnowledge& known, const Data& rows) {
-  variances_.assign(rows.rows, level_);
   if (known.log_noise) {
-    const auto values = dma::predict(known.function, rows.inputs, rows.rows).mean;
+    const auto values = outputs_of(known.function, rows.inputs, rows.rows).mean;
     const auto inputs = noise_inputs(rows.inputs, values, known.noise_inputs);
-    variances_ = dma::predict(*known.log_noise, inputs, rows.rows).mean;
-    for (double& value : variances_) value = noise_at(value);
+    scales_ = outputs_of(*known.log_noise, inputs, rows.rows).mean;
+    for (double& value : scales_) value = noise_at(value);
   }
   function_.stand_on(known.function);
   result_ = {.epochs = 1, .stopped = Stopped::tolerance};
@@ -198,13 +187,15 @@ void JointFit::stand(const JointKnowledge& known, const Data& rows) {
 
 Arrays JointFit::store() const {
   Arrays stored;
-  stored.put("stage", std::vector<std::uint64_t>{stage_, noise_bounded_ ? 1U : 0U});
+  stored.put("stage", std::vector<std::uint64_t>{stage_, rows_});
   stored.put("stage.", fit_.store());
   stored.put("result.", result_.store());
   stored.put("train_nll", train_nll_);
-  stored.put("noise_variance", level_);
   stored.put("damping", damping_);
-  stored.put("variances", variances_);
+  stored.put("scales", scales_);
+  Arrays likelihood;
+  likelihood_->store(likelihood);
+  stored.put("likelihood.", likelihood);
   stored.put("function.", function_.store());
   if (noise_) stored.put("noise.", noise_->store());
   return stored;
@@ -213,17 +204,16 @@ Arrays JointFit::store() const {
 void JointFit::restore(Arrays stored, std::size_t rows) {
   const auto stage = stored.take<std::uint64_t>("stage", {2});
   stage_ = stage[0];
-  noise_bounded_ = stage[1] == 1;
-  require(stage[1] <= 1, "has a stage that no fit has");
+  require(stage[1] == rows, "is of other rows");
   fit_ = NetworkFit::restore(stored.take_part("stage."));
   result_ = NetworkFit::restore(stored.take_part("result."));
   train_nll_ = stored.take<double>("train_nll");
-  level_ = stored.take_number("noise_variance");
   damping_ = stored.take_number("damping");
-  const bool some = rows >= many_rows && stage_ == 0;
-  variances_ = stored.take<double>("variances", {some ? many_rows : rows});
-  check_positive(variances_);
-  check_positive({&level_, 1});
+  scales_ = stored.take<double>("scales");
+  require(scales_.empty() || scales_.size() == rows, "is of other rows");
+  check_positive(scales_);
+  Arrays likelihood = stored.take_part("likelihood.");
+  likelihood_->restore(likelihood);
   function_.restore(stored.take_part("function."));
   if (!stored.has("noise.weights")) return;
   noise_.emplace(function_.architecture(), own_.by_column, own_.seed + 1);
@@ -232,8 +222,8 @@ void JointFit::restore(Arrays stored, std::size_t rows) {
 
 JointKnowledge JointFit::finish(const Data& rows, bool keep_ledger) {
   JointKnowledge known;
-  known.noise_variance = level_;
-  known.function = function_.posterior(rows.inputs, terms_of(rows),
+  known.likelihood = likelihood_->clone();
+  known.function = function_.posterior(rows.inputs, *terms_of(rows),
                                        keep_ledger ? &known.ledger : nullptr, &step_left_);
   if (noise_) {
     if (!noise_->has_looked()) look_at_misses(rows);
@@ -246,15 +236,13 @@ JointKnowledge JointFit::finish(const Data& rows, bool keep_ledger) {
 JointKnowledge JointFit::finish_on_top(const Data& rows, bool keep_ledger) const {
   JointKnowledge known;
   known.function =
-      function_.posterior(rows.inputs, terms_of(rows), keep_ledger ? &known.ledger : nullptr);
+      function_.posterior(rows.inputs, *terms_of(rows), keep_ledger ? &known.ledger : nullptr);
   return known;
 }
 
-Bounded JointFit::bounded() const {
-  const auto at_floor = std::count_if(variances_.begin(), variances_.end(),
-                                      [](double v) { return v <= least_noise_variance; });
+Bounded JointFit::bounded(const Data& rows) const {
   return {function_.bounded_precisions() + (noise_ ? noise_->bounded_precisions() : 0),
-          static_cast<std::size_t>(at_floor), noise_bounded_ ? 1U : 0U};
+          terms_of(rows)->rows_at_floor(), result_.bounded ? 1U : 0U};
 }
 
 }  // namespace dma::detail

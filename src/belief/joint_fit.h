@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,7 +10,6 @@
 
 #include "belief/joint_network.h"
 #include "belief/varying_noise.h"
-#include "likelihood/gaussian.h"
 
 namespace dma::detail {
 
@@ -54,9 +54,15 @@ class JointFit {
   Stopped stopped() const { return result_.stopped; }
   // Of the function, after each of all its epochs.
   const std::vector<double>& train_nll() const { return train_nll_; }
-  // Of the noise, by row.
-  const std::vector<double>& variances() const { return variances_; }
-  Bounded bounded() const;
+  // What the likelihood says of these rows, as far as it is learnt.
+  std::unique_ptr<RowTerms> terms_of(const Data& rows) const {
+    return likelihood_->terms(rows.targets, scales_);
+  }
+  // The function at the weights where the messages are linearised.
+  std::vector<double> values(const Data& rows) const {
+    return function_.values(rows.inputs, rows.rows);
+  }
+  Bounded bounded(const Data& rows) const;
   double damping() const { return damping_; }
   double step_left() const { return step_left_; }  // after finish()
 
@@ -67,25 +73,24 @@ class JointFit {
   JointSettings settings_for(std::size_t epochs);
   JointSettings settings_from_before(std::size_t epochs);
   void run(const JointStage& stage, const Data& rows);
-  void fit_function(const Data& rows, const JointSettings& settings, bool learn_noise);
+  void fit_function(const Data& rows, const JointSettings& settings);
   void refine_function(const Data& rows, const JointSettings& settings);
   void look_at_misses(const Data& rows);
-  JointNetwork::OnEpoch keeper(const GaussianTerms* terms);
-  GaussianTerms terms_of(const Data& rows) const { return {rows.targets, variances_}; }
+  JointNetwork::OnEpoch keeper();
   // The stage, before the fit was interrupted.
   bool has_begun() const { return fit_.epochs > 0; }
 
   const TrainingOptions& options_;
   const JointOptions& own_;
   JointNetwork function_;
-  double level_;  // of noise that is one number
+  std::unique_ptr<Likelihood> likelihood_;
   std::optional<VaryingNoise> noise_;
-  std::vector<double> variances_;
-  NetworkFit result_;  // of the function
-  bool noise_bounded_ = false;
+  std::vector<double> scales_;  // of the likelihood, by row; empty: its own
+  NetworkFit result_;           // of the function
   std::vector<double> train_nll_;
   AfterEpoch after_epoch_;
   std::size_t stage_ = 0;
+  std::size_t rows_ = 0;
   NetworkFit fit_;  // of the stage, if it has begun
   std::size_t progress_ = 0;
   double damping_ = 0;

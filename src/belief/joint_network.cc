@@ -30,20 +30,46 @@ std::vector<std::size_t> groups_of(const Architecture& architecture, bool by_col
   return groups;
 }
 
+// Column c of the root of every row: rows x outputs.
+std::vector<double> column_of_roots(const RowMatrix& roots, std::size_t c, std::size_t outputs,
+                                    std::size_t rows) {
+  std::vector<double> factors;
+  for (std::size_t n = 0; n < rows; ++n) {
+    const double* own = roots.data() + (n * outputs + c) * outputs;
+    factors.insert(factors.end(), own, own + outputs);
+  }
+  return factors;
+}
+
+// The message's mean counts from 0, the gradient from the weights.
+void append_messages(const std::vector<Matrix>& gradients, const RowMatrix& slope,
+                     const Vector& weights, JointLedger& ledger) {
+  const Eigen::Index rows = gradients.front().rows();
+  RowMatrix shifts(rows, index(gradients.size()));
+  for (std::size_t c = 0; c < gradients.size(); ++c) {
+    shifts.col(index(c)) = slope.col(index(c)).head(rows) + gradients[c] * weights;
+  }
+  ledger.shifts.insert(ledger.shifts.end(), shifts.data(), shifts.data() + shifts.size());
+  RowMatrix by_row(rows, weights.size() * index(gradients.size()));
+  for (std::size_t c = 0; c < gradients.size(); ++c) {
+    by_row.middleCols(index(c) * weights.size(), weights.size()) = gradients[c];
+  }
+  ledger.gradients.insert(ledger.gradients.end(), by_row.data(), by_row.data() + by_row.size());
+}
+
 }  // namespace
 
 // Sums over rows: what the messages say, without the prior.
 struct JointNetwork::Messages {
   Matrix precision;            // lower triangle
   Vector gradient;             // of the log likelihood at the weights
-  std::vector<double> values;  // f of every row
+  std::vector<double> values;  // f of every row: rows x outputs
 };
 
 JointNetwork::JointNetwork(Architecture architecture, JointUnit unit, double prior_precision,
                            bool by_column)
     : architecture_(std::move(architecture)), unit_(unit) {
   architecture_.validate(Rule::linear);
-  require(architecture_.outputs() == 1, "a joint network has one output");
   for (std::size_t l = 0; l < architecture_.layers(); ++l) {
     require(architecture_.has_bias(l), "every layer of a joint network has a bias");
   }
@@ -96,36 +122,37 @@ std::size_t JointNetwork::bounded_precisions() const {
 }
 
 std::vector<double> JointNetwork::values(std::span<const double> inputs, std::size_t rows) const {
-  std::vector<double> result(rows);
+  const std::size_t outputs = architecture_.outputs();
+  std::vector<double> result(rows * outputs);
   each_block(rows, [&](std::size_t first, std::size_t count) {
-    write_values(architecture_, unit_, weights_, inputs, first, count, result.data() + first);
+    write_values(architecture_, unit_, weights_, inputs, first, count,
+                 result.data() + first * outputs);
   });
   return result;
 }
 
+// A row sends one message of rank one per column c of the root R of its curvature: gradient g = J' R_c, shift s_c + g w.
 JointNetwork::Messages JointNetwork::messages(std::span<const double> inputs, const RowTerms& terms,
                                               JointLedger* ledger) const {
   const Eigen::Index size = weights_.size();
-  Messages sum{Matrix::Zero(size, size), Vector::Zero(size), std::vector<double>(terms.rows())};
-  Matrix gradients;
-  std::vector<double> root(block_rows);
-  Vector slope(index(block_rows));
+  const std::size_t outputs = architecture_.outputs();
+  Messages sum{Matrix::Zero(size, size), Vector::Zero(size),
+               std::vector<double>(terms.rows() * outputs)};
+  std::vector<Matrix> gradients(outputs);  // by column of the roots
+  RowMatrix root(index(block_rows * outputs), index(outputs));
+  RowMatrix slope(index(block_rows), index(outputs));
   each_block(terms.rows(), [&](std::size_t first, std::size_t count) {
-    double* values = sum.values.data() + first;
+    double* values = sum.values.data() + first * outputs;
     const Block block(architecture_, unit_, weights_, inputs, first, count, values);
-    terms.expand(first, {values, count}, root.data(), slope.data());
-    // Scaled by the root of the curvature, so that J' J is the precision; the slope takes the scale back.
-    block.write_gradients(std::span(root).first(count), gradients);
-    sum.gradient.noalias() += gradients.transpose() * slope.head(index(count));
-    if (ledger != nullptr) {
-      // The message's mean counts from 0, the gradient from the weights.
-      const Vector shifts = slope.head(index(count)) + gradients * weights_;
-      const RowMatrix by_row = gradients;
-      ledger->gradients.insert(ledger->gradients.end(), by_row.data(),
-                               by_row.data() + by_row.size());
-      ledger->shifts.insert(ledger->shifts.end(), shifts.begin(), shifts.end());
+    terms.expand(first, {values, count * outputs}, root.data(), slope.data());
+    for (std::size_t c = 0; c < outputs; ++c) {
+      block.write_gradients(column_of_roots(root, c, outputs, count), gradients[c]);
+      sum.gradient.noalias() += gradients[c].transpose() * slope.col(index(c)).head(index(count));
     }
-    backend::add_square(backend::operand(gradients).transposed(), backend::target(sum.precision));
+    if (ledger != nullptr) append_messages(gradients, slope, weights_, *ledger);
+    for (const Matrix& own : gradients) {
+      backend::add_square(backend::operand(own).transposed(), backend::target(sum.precision));
+    }
   });
   return sum;
 }
@@ -232,9 +259,14 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
     }
     if (learn && settings.learns_at(epoch)) {
       if (const auto determined = learn_precisions(sum)) {
-        const double factor = terms.learn(sum.values, *determined);
-        sum.precision *= factor;
-        sum.gradient *= factor;
+        const RowTerms::Learnt learnt = terms.learn(sum.values, *determined);
+        fit.bounded = learnt.bounded;
+        if (learnt.factor) {
+          sum.precision *= *learnt.factor;
+          sum.gradient *= *learnt.factor;
+        } else {
+          sum = messages(inputs, terms, nullptr);
+        }
       }
     }
     double gain = 0;
@@ -253,18 +285,18 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
 
 Arrays NetworkFit::store() const {
   Arrays stored;
-  stored.put("counts",
-             std::vector<std::uint64_t>{epochs, static_cast<std::uint64_t>(stopped), settled});
+  stored.put("counts", std::vector<std::uint64_t>{epochs, static_cast<std::uint64_t>(stopped),
+                                                  settled, bounded ? 1U : 0U});
   stored.put("damping", damping);
   stored.put("train_nll", train_nll);
   return stored;
 }
 
 NetworkFit NetworkFit::restore(Arrays stored) {
-  const auto counts = stored.take<std::uint64_t>("counts", {3});
-  require(counts[1] < static_cast<std::uint64_t>(Stopped::interrupted),
+  const auto counts = stored.take<std::uint64_t>("counts", {4});
+  require(counts[1] < static_cast<std::uint64_t>(Stopped::interrupted) && counts[3] <= 1,
           "has counts that no fit has");
-  NetworkFit fit{counts[0], static_cast<Stopped>(counts[1]), {}, 0, counts[2]};
+  NetworkFit fit{counts[0], static_cast<Stopped>(counts[1]), {}, 0, counts[2], counts[3] == 1};
   fit.train_nll = stored.take<double>("train_nll");
   require(fit.train_nll.size() == fit.epochs, "has the training NLL of other epochs");
   fit.damping = stored.take_number("damping");

@@ -9,7 +9,6 @@
 #include <dma/belief/joint.h>
 
 #include "belief/joint_algebra.h"
-#include "likelihood/row_terms.h"
 
 namespace dma::detail {
 
@@ -36,6 +35,7 @@ struct NetworkFit {
   std::vector<double> train_nll = {};  // after each epoch, mean per row, at the weights
   double damping = 0;
   std::size_t settled = 0;  // epochs in a row
+  bool bounded = false;     // what the likelihood learnt last: see RowTerms::Learnt
 
   Arrays store() const;
   static NetworkFit restore(Arrays stored);

@@ -6,20 +6,22 @@ template <std::floating_point T>
 OnePass<T>::OnePass(IndependentState<T>& state)
     : known_(state),
       sweep_(state.architecture(), state.own.rule,
-             state.own.readable_kernel ? kernels::scalar<T>() : kernels::simd<T>()) {
-  for (const double variance : state.posterior.noise_variance) {
-    noise_.push_back(T(variance));
-    running_noise_.emplace_back(variance);
-  }
+             state.own.readable_kernel ? kernels::scalar<T>() : kernels::simd<T>()),
+      message_(*state.likelihood, state.own.rule) {}
+
+namespace {
+
+void append(const std::vector<double>& more, std::vector<double>& all) {
+  all.insert(all.end(), more.begin(), more.end());
 }
+
+}  // namespace
 
 template <std::floating_point T>
 Prediction OnePass<T>::learn(const Data& data) {
   known_.batches.take_rows(data);
   Prediction cavity;
-  for (auto* numbers : {&cavity.mean, &cavity.epistemic_variance, &cavity.noise_variance}) {
-    numbers->reserve(data.rows * outputs());
-  }
+  kept_ = {};
   try {
     sweep_through(cavity);
     take_belief(data.rows);
@@ -28,17 +30,15 @@ Prediction OnePass<T>::learn(const Data& data) {
     throw;
   }
   known_.batches.drop_rows();
+  known_.show_likelihood();
   ++calls_;
   return cavity;
 }
 
 template <std::floating_point T>
-void OnePass<T>::finish_noise() {
-  if (!known_.options.noise.learn) return;
-  for (std::size_t k = 0; k < running_noise_.size(); ++k) {
-    running_noise_[k].finish();
-    known_.posterior.noise_variance[k] = running_noise_[k].noise();
-  }
+void OnePass<T>::finish_learning() {
+  known_.likelihood->finish_learning();
+  known_.show_likelihood();
 }
 
 // From the belief on, with the rows that are here; the belief is left as it was.
@@ -48,44 +48,48 @@ void OnePass<T>::sweep_through(Prediction& cavity) {
   if (const auto broken = sweep_.forward(known_.batches.input(0))) {
     throw NumericalBreakdown(*broken, calls_, 0);
   }
+  std::unique_ptr<Likelihood> as_it_was = known_.likelihood->clone();
   for (std::size_t row = 0; row < rows(); ++row) {
-    record(cavity);
+    message_.hear(sweep_, known_.batches.target(row));
+    keep_outputs();
+    if (known_.likelihood->follow(message_.target(), message_.outputs())) {
+      predict_kept(*as_it_was, cavity);
+      as_it_was = known_.likelihood->clone();
+    }
     learn_row(row);
-    if (known_.options.noise.learn) learn_noise_from(cavity, row);
   }
+  predict_kept(*as_it_was, cavity);
 }
 
 // Backward, and forward to the next row if there is one.
 template <std::floating_point T>
 void OnePass<T>::learn_row(std::size_t row) {
-  const auto target = known_.batches.target(row);
   if (row + 1 < rows()) {
-    const auto broken = sweep_.advance(target, noise_, known_.batches.input(row + 1));
+    const auto broken =
+        sweep_.advance(message_.mean(), message_.variance(), known_.batches.input(row + 1));
     if (broken) throw NumericalBreakdown(broken->layer, calls_, row + (broken->in_next ? 1 : 0));
   } else {
-    const auto broken = sweep_.backward(target, noise_, [](std::size_t, const auto&) {});
+    const auto nothing = [](std::size_t, const auto&) {};
+    const auto broken = sweep_.backward(message_.mean(), message_.variance(), nothing);
     if (broken) throw NumericalBreakdown(*broken, calls_, row);
   }
 }
 
 template <std::floating_point T>
-void OnePass<T>::record(Prediction& cavity) const {
-  for (std::size_t k = 0; k < outputs(); ++k) {
-    cavity.mean.push_back(static_cast<double>(sweep_.output_mean()[k]));
-    cavity.epistemic_variance.push_back(static_cast<double>(sweep_.output_variance()[k]));
-    cavity.noise_variance.push_back(known_.posterior.noise_variance[k]);
-  }
+void OnePass<T>::keep_outputs() {
+  const Outputs outputs = message_.outputs();
+  kept_.mean.insert(kept_.mean.end(), outputs.mean.begin(), outputs.mean.end());
+  kept_.variance.insert(kept_.variance.end(), outputs.variance.begin(), outputs.variance.end());
 }
 
 template <std::floating_point T>
-void OnePass<T>::learn_noise_from(const Prediction& cavity, std::size_t row) {
-  for (std::size_t k = 0; k < outputs(); ++k) {
-    const std::size_t place = row * outputs() + k;
-    const double miss = static_cast<double>(known_.batches.target(row)[k]) - cavity.mean[place];
-    if (!running_noise_[k].add({miss * miss, cavity.epistemic_variance[place]})) continue;
-    known_.posterior.noise_variance[k] = running_noise_[k].noise();
-    noise_[k] = T(running_noise_[k].noise());
-  }
+void OnePass<T>::predict_kept(const Likelihood& likelihood, Prediction& cavity) {
+  const Prediction more = likelihood.predictive(kept_.outputs());
+  append(more.mean, cavity.mean);
+  append(more.epistemic_variance, cavity.epistemic_variance);
+  append(more.noise_variance, cavity.noise_variance);
+  append(more.noise_spread, cavity.noise_spread);
+  kept_ = {};
 }
 
 // What the sweep has come to, if every weight is a proper Gaussian.

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "belief/independent_state.h"
+#include "belief/output_message.h"
 #include "layers/sweep.h"
-#include "likelihood/noise.h"
 
 namespace dma::detail {
 
@@ -17,22 +17,21 @@ class OnePass {
 
   // Returns what was predicted of each row before its own update.
   Prediction learn(const Data& data);
-  void finish_noise();
+  void finish_learning();
 
  private:
   void sweep_through(Prediction& cavity);
   void learn_row(std::size_t row);
-  void record(Prediction& cavity) const;
-  void learn_noise_from(const Prediction& cavity, std::size_t row);
+  void keep_outputs();
+  void predict_kept(const Likelihood& likelihood, Prediction& cavity);
   void take_belief(std::size_t rows);
 
   std::size_t rows() const { return known_.batches.rows(); }
-  std::size_t outputs() const { return known_.outputs(); }
 
   IndependentState<T>& known_;
   Sweep<T> sweep_;
-  std::vector<T> noise_;
-  std::vector<RunningNoise> running_noise_;  // by output
+  OutputMessage<T> message_;
+  OutputMoments kept_;  // of the rows since the likelihood was last another
   std::size_t calls_ = 0;
 };
 

@@ -24,7 +24,7 @@ void check_inputs(const Architecture& architecture, std::span<const double> inpu
 
 template <std::floating_point T>
 void predict_rows(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t begin,
-                  std::size_t end, Prediction& prediction) {
+                  std::size_t end, OutputMoments& moments) {
   const Architecture& architecture = posterior.architecture;
   // The forward messages are the same under both rules.
   detail::Sweep<T> sweep(architecture, Rule::linear, kernels::simd<T>());
@@ -37,29 +37,34 @@ void predict_rows(const Posterior<T>& posterior, std::span<const double> inputs,
       throw NoPrediction(n, "the inputs are too large for layer " + std::to_string(*broken));
     }
     for (std::size_t k = 0; k < outputs; ++k) {
-      prediction.mean[n * outputs + k] = static_cast<double>(sweep.output_mean()[k]);
-      prediction.epistemic_variance[n * outputs + k] =
-          static_cast<double>(sweep.output_variance()[k]);
-      prediction.noise_variance[n * outputs + k] = posterior.noise_variance[k];
+      moments.mean[n * outputs + k] = static_cast<double>(sweep.output_mean()[k]);
+      moments.variance[n * outputs + k] = static_cast<double>(sweep.output_variance()[k]);
     }
   }
 }
 
-Prediction empty_prediction(std::size_t size) {
-  return {std::vector<double>(size), std::vector<double>(size), std::vector<double>(size)};
-}
-
 }  // namespace
+
+NoPrediction::NoPrediction(std::size_t row, const std::string& why)
+    : std::runtime_error("row " + std::to_string(row) + ": the prediction is not finite; " + why) {}
+
+template <std::floating_point T>
+OutputMoments outputs_of(const Posterior<T>& posterior, std::span<const double> inputs,
+                         std::size_t rows, std::size_t threads) {
+  check_inputs(posterior.architecture, inputs, rows);
+  OutputMoments moments;
+  moments.mean.resize(rows * posterior.architecture.outputs());
+  moments.variance.resize(moments.mean.size());
+  detail::parallel_ranges(rows, grain, threads, [&](std::size_t begin, std::size_t end) {
+    predict_rows(posterior, inputs, begin, end, moments);
+  });
+  return moments;
+}
 
 template <std::floating_point T>
 Prediction predict(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t rows,
                    std::size_t threads) {
-  check_inputs(posterior.architecture, inputs, rows);
-  Prediction prediction = empty_prediction(rows * posterior.architecture.outputs());
-  detail::parallel_ranges(rows, grain, threads, [&](std::size_t begin, std::size_t end) {
-    predict_rows(posterior, inputs, begin, end, prediction);
-  });
-  return prediction;
+  return posterior.likelihood->predictive(outputs_of(posterior, inputs, rows, threads).outputs());
 }
 
 template <std::floating_point T>
@@ -96,12 +101,16 @@ std::vector<double> sample_functions(const Posterior<T>& posterior, std::span<co
   return result;
 }
 
+template OutputMoments outputs_of(const Posterior<float>&, std::span<const double>, std::size_t,
+                                  std::size_t);
 template Prediction predict(const Posterior<float>&, std::span<const double>, std::size_t,
                             std::size_t);
 template Prediction predict(std::span<const Posterior<float>>, std::span<const double>, std::size_t,
                             std::size_t);
 template std::vector<double> sample_functions(const Posterior<float>&, std::span<const double>,
                                               std::size_t, std::size_t, std::uint64_t);
+template OutputMoments outputs_of(const Posterior<double>&, std::span<const double>, std::size_t,
+                                  std::size_t);
 template Prediction predict(const Posterior<double>&, std::span<const double>, std::size_t,
                             std::size_t);
 template Prediction predict(std::span<const Posterior<double>>, std::span<const double>,

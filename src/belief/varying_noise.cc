@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/require.h"
+#include "likelihood/gaussian.h"
 #include "likelihood/log_variance.h"
 
 namespace dma::detail {
@@ -60,10 +61,6 @@ std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const
   return result;
 }
 
-double noise_at(double log_variance) {
-  return std::max(least_noise_variance, std::exp(log_variance));
-}
-
 Architecture VaryingNoise::architecture_for(const Architecture& function) {
   Architecture architecture = function;
   architecture.widths = {function.inputs() + 1, noise_units, 1};
@@ -78,15 +75,12 @@ VaryingNoise::VaryingNoise(const JointPosterior& log_noise, const NoiseInputs& i
                            bool by_column)
     : network_(log_noise, by_column), known_(inputs), started_(true) {}
 
-void VaryingNoise::look_at(const Data& rows, const Prediction& function) {
-  squares_.resize(rows.rows);
-  for (std::size_t n = 0; n < rows.rows; ++n) {
-    const double miss = rows.targets[n] - function.mean[n];
-    squares_[n] = miss * miss + function.epistemic_variance[n];
-  }
-  if (!started_) measure_scale(function.mean, known_);
-  measure_range(rows.inputs, function.mean, known_);
-  look_at_inputs(rows.inputs, function.mean);
+void VaryingNoise::look_at(const Data& rows, std::vector<double> squares,
+                           std::span<const double> values) {
+  squares_ = std::move(squares);
+  if (!started_) measure_scale(values, known_);
+  measure_range(rows.inputs, values, known_);
+  look_at_inputs(rows.inputs, values);
   if (!std::exchange(started_, true)) start(seed_);
 }
 

@@ -14,9 +14,6 @@ namespace dma::detail {
 // was learnt from: noise is not extrapolated.
 std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const double> values,
                                  const NoiseInputs& known);
-// Never below the least that is believed.
-double noise_at(double log_variance);
-
 class VaryingNoise {
  public:
   // For this function; the seed is of the weights that it starts from.
@@ -26,8 +23,8 @@ class VaryingNoise {
 
   static Architecture architecture_for(const Architecture& function);
 
-  // What there is to learn from: squared misses of the function, and what it is unsure about.
-  void look_at(const Data& rows, const Prediction& function);
+  // What there is to learn from: see Likelihood::squares; and the function's values at the rows.
+  void look_at(const Data& rows, std::vector<double> squares, std::span<const double> values);
   bool has_looked() const { return !squares_.empty(); }
   // Rows of which the noise is asked for, with the function's values there.
   void look_at_inputs(std::span<const double> inputs, std::span<const double> values);

@@ -56,22 +56,27 @@ Block::Block(const Architecture& architecture, JointUnit unit, const Vector& wei
     backend::add_product(backend::operand(layers_[l].units),
                          weights_of(architecture, l, weights).transposed(), backend::target(sums));
     if (l + 1 == layers_.size()) {
-      std::copy_n(sums.data(), count, values);
+      Eigen::Map<RowMatrix>(values, sums.rows(), sums.cols()) = sums;
     } else {
       layers_[l + 1] = layer_above(architecture, unit, l, sums);
     }
   }
 }
 
-void Block::write_gradients(std::span<const double> scales, Matrix& gradients) const {
-  write(Eigen::Map<const Vector>(scales.data(), index(scales.size())), scales.size(), gradients);
+void Block::write_gradients(std::span<const double> factors, Matrix& gradients) const {
+  const Eigen::Index rows = layers_.front().units.rows();
+  const Eigen::Index outputs = index(architecture_.outputs());
+  write(Eigen::Map<const RowMatrix>(factors.data(), rows, outputs), static_cast<std::size_t>(rows),
+        gradients);
 }
 
-void Block::write_lots(std::size_t lot_rows, Matrix& lots) const {
-  write(Matrix::Ones(layers_.front().units.rows(), 1), lot_rows, lots);
+void Block::write_lots(std::size_t output, std::size_t lot_rows, Matrix& lots) const {
+  Matrix back = Matrix::Zero(layers_.front().units.rows(), index(architecture_.outputs()));
+  back.col(index(output)).setOnes();
+  write(std::move(back), lot_rows, lots);
 }
 
-// From the last layer to the first; back holds df / d sums, times the scale.
+// From the last layer to the first; back holds d (sum of outputs) / d sums.
 void Block::write(Matrix back, std::size_t lot_rows, Matrix& lots) const {
   const auto count = static_cast<std::size_t>(back.rows());
   const auto size = static_cast<std::size_t>(weights_.size());

@@ -26,18 +26,18 @@ void each_block(std::size_t rows, const Take& take) {
   }
 }
 
-// The values f(x; weights) of rows [first, first + count), and their gradients if they are asked for. A row has the same
-// bits whatever the others are.
+// The values f(x; weights) of rows [first, first + count), rows x outputs, and their gradients if they are asked for. A
+// row has the same bits whatever the others are.
 class Block {
  public:
   Block(const Architecture& architecture, JointUnit unit, const Vector& weights,
         std::span<const double> inputs, std::size_t first, std::size_t count, double* values);
 
-  // A row per row, each times its scale.
-  void write_gradients(std::span<const double> scales, Matrix& gradients) const;
-  // In lots of so many rows, one lot's columns after the other's, as backend::Whitening takes them. Rows that the last lot
-  // has too many are 0.
-  void write_lots(std::size_t lot_rows, Matrix& lots) const;
+  // A row per row: the gradient of a sum of its outputs with these factors, rows x outputs.
+  void write_gradients(std::span<const double> factors, Matrix& gradients) const;
+  // Of one output, in lots of so many rows, one lot's columns after the other's, as backend::Whitening takes them. Rows
+  // that the last lot has too many are 0.
+  void write_lots(std::size_t output, std::size_t lot_rows, Matrix& lots) const;
 
  private:
   struct Layer {

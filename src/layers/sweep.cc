@@ -137,11 +137,11 @@ bool Sweep<T>::finish_outputs() {
 }
 
 template <std::floating_point T>
-void Sweep<T>::set_target(std::span<const T> target, std::span<const T> noise_variance) {
+void Sweep<T>::hear_above(std::span<const T> mean, std::span<const T> variance) {
   Layer& last = layers_.back();
-  for (std::size_t i = 0; i < target.size(); ++i) {
-    last.back_mean[i] = target[i];
-    last.back_variance[i] = noise_variance[i];
+  for (std::size_t i = 0; i < last.outputs; ++i) {
+    last.back_mean[i] = mean[i];
+    last.back_variance[i] = variance[i];
     if (last.prior_precision > 0) {
       kernels::shrink(last.prior_precision, last.back_mean[i], last.back_variance[i]);
     }
@@ -160,9 +160,9 @@ bool Sweep<T>::backward_layer(std::size_t l) {
 }
 
 template <std::floating_point T>
-auto Sweep<T>::advance(std::span<const T> target, std::span<const T> noise_variance,
+auto Sweep<T>::advance(std::span<const T> mean, std::span<const T> variance,
                        std::span<const T> next_row) -> std::optional<Broken> {
-  set_target(target, noise_variance);
+  hear_above(mean, variance);
   for (std::size_t l = layers_.size(); l-- > 1;) {
     if (!backward_layer(l)) return Broken{l, false};
   }

@@ -41,13 +41,13 @@ class Sweep {
     return std::span(top().z_variance).first(top().outputs);
   }
 
-  // Backward from the likelihood N(target, noise variance): the weights take their messages. Before a
+  // Backward from the likelihood's message N(mean, variance) to each output: the weights take their messages. Before a
   // layer's kernel runs, observe(layer index, layer) is called. Returns the layer in which the
   // numbers broke down, if any.
   template <class Observe>
-  std::optional<std::size_t> backward(std::span<const T> target, std::span<const T> noise_variance,
+  std::optional<std::size_t> backward(std::span<const T> mean, std::span<const T> variance,
                                       const Observe& observe) {
-    set_target(target, noise_variance);
+    hear_above(mean, variance);
     for (std::size_t l = layers_.size(); l-- > 0;) {
       observe(l, layers_[l]);
       if (!(l > 0 ? backward_layer(l) : update())) return l;
@@ -61,7 +61,7 @@ class Sweep {
     std::size_t layer;
     bool in_next;
   };
-  std::optional<Broken> advance(std::span<const T> target, std::span<const T> noise_variance,
+  std::optional<Broken> advance(std::span<const T> mean, std::span<const T> variance,
                                 std::span<const T> next_row);
 
   struct Layer {
@@ -94,7 +94,7 @@ class Sweep {
   void set_row(std::span<const T> row, std::vector<T>& mean, std::vector<T>& square) const;
   std::optional<std::size_t> forward_above();
   bool finish_outputs();
-  void set_target(std::span<const T> target, std::span<const T> noise_variance);
+  void hear_above(std::span<const T> mean, std::span<const T> variance);
   // All weights of layer l learn, and the units below hear.
   bool backward_layer(std::size_t l);
   bool update() { return kernels_->update(view(0), input(0), messages(0), scratch()); }

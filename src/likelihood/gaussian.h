@@ -1,10 +1,7 @@
-// likelihood/gaussian.h: y = f + noise, the noise Gaussian.
+// likelihood/gaussian.h: Gaussian noise, as a joint network is fitted to it.
 #pragma once
 
-#include <span>
-#include <vector>
-
-#include "likelihood/row_terms.h"
+#include <dma/likelihood/gaussian.h>
 
 namespace dma::detail {
 
@@ -12,28 +9,27 @@ namespace dma::detail {
 class GaussianTerms final : public RowTerms {
  public:
   // Variances of the noise, row by row.
-  GaussianTerms(std::span<const double> targets, std::vector<double> variances);
+  GaussianTerms(std::span<const double> targets, std::span<const double> variances);
   // One for all rows, which is learnt.
-  GaussianTerms(std::span<const double> targets, double variance);
+  GaussianTerms(std::span<const double> targets, double& variance);
 
   std::size_t rows() const override { return targets_.size(); }
   double loss(std::span<const double> values) const override;
   double mean_nll(std::span<const double> values) const override;
   void expand(std::size_t first, std::span<const double> values, double* root,
               double* slope) const override;
-  // MacKay's fixed point: squared misses / (rows - determined weights).
-  double learn(std::span<const double> values, double determined) override;
-
-  const std::vector<double>& variances() const { return variances_; }
-  // The weights had used up more than nine tenths of the rows when the noise was learnt last.
-  bool is_bounded() const { return bounded_; }
-  void set_bounded(bool bounded) { bounded_ = bounded; }
+  // MacKay's fixed point: squared misses / (rows - determined weights). Bounded where the weights have used up more
+  // than nine tenths of the rows.
+  Learnt learn(std::span<const double> values, double determined) override;
+  std::size_t rows_at_floor() const override;
 
  private:
   std::span<const double> targets_;
   std::vector<double> variances_;
-  bool learns_;
-  bool bounded_ = false;
+  double* learnt_ = nullptr;
 };
+
+// The variance of which this is the log; never below the least that is believed.
+double noise_at(double log_variance);
 
 }  // namespace dma::detail

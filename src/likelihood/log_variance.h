@@ -4,9 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include <dma/likelihood/likelihood.h>
 #include <dma/special/normal.h>
-
-#include "likelihood/row_terms.h"
 
 namespace dma::detail {
 

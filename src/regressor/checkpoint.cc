@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* format = "dma-checkpoint";
 // Another method ends with other bits: to be raised whenever a fit changes.
-constexpr const char* version = "2";
+constexpr const char* version = "3";
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 

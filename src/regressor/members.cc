@@ -41,7 +41,7 @@ TrainingOptions training_options(const RegressorOptions& options, std::size_t ba
           .tolerance = options.tolerance,
           .patience = options.patience,
           .ledger = options.ledger,
-          .noise = {.learn = !options.noise.has_value()}};
+          .likelihood = gaussian({.learn = !options.noise.has_value()})};
 }
 
 IndependentOptions independent_options(const RegressorOptions& options) {
@@ -262,7 +262,8 @@ FittedMembers fit_members(const Architecture& architecture, const RegressorOptio
       [&](std::size_t draw, std::size_t number, std::size_t first, const auto& hear) {
         TrainingOptions training = training_options(options, batch_size);
         const auto noise = noise_variance.subspan(first, outputs);
-        training.noise.variance.assign(noise.begin(), noise.end());
+        training.likelihood =
+            gaussian({.variance = {noise.begin(), noise.end()}, .learn = !options.noise});
         training.progress = hear;
         Learnt learnt{beliefs.make(draw, number, training), {}};
         learnt.belief->append({rows.inputs, targets_of(rows, first, outputs), rows.rows});

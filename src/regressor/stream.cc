@@ -213,7 +213,7 @@ class Learner {
           const std::vector<double>& noise, const OnStreamProgress& progress)
       : options_(options), progress_(progress) {
     TrainingOptions training = detail::training_options(options, step_rows);
-    training.noise.variance = noise;
+    training.likelihood = gaussian({.variance = noise, .learn = !options.noise});
     for (const WeightPrior& prior : detail::draw_priors(architecture, options)) {
       beliefs_.emplace_back(architecture, prior, training, detail::independent_options(options));
     }
@@ -240,7 +240,7 @@ class Learner {
   void report_noise(const Encoder& encoder, FitReport& report) const {
     for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
       double sum = 0;
-      for (const auto& belief : beliefs_) sum += belief.posterior().noise_variance[k];
+      for (const auto& belief : beliefs_) sum += noise_variance(belief.likelihood())[k];
       const double noise = std::sqrt(sum / static_cast<double>(beliefs_.size()));
       report.noise_std.push_back(noise * encoder.targets[k].deviation);
       report.noise_at_floor.push_back(noise < 1.01 * std::sqrt(least_noise_variance));

@@ -30,7 +30,8 @@ TEST(Epoch, AllocatesNothing) {
   for (const Rule rule : {Rule::direct, Rule::linear}) {
     for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
       const IndependentOptions own{.rule = rule, .belief_from_epoch = 2};
-      const TrainingOptions options{.ledger = mode, .noise = {.variance = {1}, .learn = true}};
+      const TrainingOptions options{.ledger = mode,
+                                    .likelihood = gaussian({.variance = {1}, .learn = true})};
       EXPECT_EQ(allocations_of(2, options, own), allocations_of(12, options, own));
       EXPECT_GT(allocations_of(2, options, own), 0U);
     }

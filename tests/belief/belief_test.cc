@@ -64,7 +64,7 @@ TrainingOptions few_epochs(std::size_t batch_size = 5) {
   return {.batch_size = batch_size,
           .max_epochs = 6,
           .tolerance = 0,
-          .noise = {.variance = {0.1}, .learn = true}};
+          .likelihood = gaussian({.variance = {0.1}, .learn = true})};
 }
 
 class EachBelief : public testing::TestWithParam<Kind> {
@@ -118,7 +118,7 @@ TEST_P(EachBelief, IsFittedPredictsAndForgets) {
   EXPECT_EQ(result.ledger_bytes, belief->ledger_bytes());
   EXPECT_GT(result.ledger_bytes, 0U);
   EXPECT_FALSE(result.train_nll.empty());
-  ASSERT_EQ(result.noise_variance.size(), 1U);
+  EXPECT_EQ(noise_variance(belief->likelihood()).size(), 1U);
   const auto before = belief->weights().variance;
   belief->forget(2);
   EXPECT_EQ(belief->batches(), 7U);
@@ -249,7 +249,7 @@ TEST_P(EachBelief, NamesWhatItCannotUse) {
   EXPECT_THROW(GetParam().make({.batch_size = 0}), NetworkError);
   EXPECT_THROW(GetParam().make({.max_epochs = 0}), NetworkError);
   EXPECT_THROW(GetParam().make({.tolerance = -1}), NetworkError);
-  EXPECT_THROW(GetParam().make({.noise = {.variance = {0}}}), NetworkError);
+  EXPECT_THROW(GetParam().make({.likelihood = gaussian({.variance = {0}})}), NetworkError);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -283,7 +283,7 @@ TEST(JointCertificate, OfALinearNetworkIsClean) {
   const Architecture linear{.widths = {2, 1}, .slopes = {0.1}, .bias = {true}};
   TrainingOptions options = few_epochs(1);
   options.max_epochs = 40;
-  options.noise.learn = false;
+  options.likelihood = gaussian({.variance = {0.1}});
   JointBelief belief(linear, options);
   belief.append(rows.data());
   const auto joint = belief.fit().certificate.joint;
@@ -301,7 +301,7 @@ TEST(JointCertificate, TellsAFitThatWasStopped) {
   const auto certificate = [&](std::size_t calls) {
     TrainingOptions options = few_epochs(1);
     options.max_epochs = 200;
-    options.noise.learn = false;
+    options.likelihood = gaussian({.variance = {0.1}});
     options.progress = [&calls](const Progress&) { return calls-- > 0; };
     JointBelief belief(network, options);
     belief.append(rows.data());
@@ -319,7 +319,7 @@ TEST(JointCertificate, NamesTheRowThatStandsAlone) {
   Rows rows = wave(60, 15);
   const Architecture linear{.widths = {2, 1}, .slopes = {0.1}, .bias = {true}};
   TrainingOptions options = few_epochs(1);
-  options.noise.learn = false;
+  options.likelihood = gaussian({.variance = {0.1}});
   const auto leverage = [&] {
     JointBelief belief(linear, options);
     belief.append(rows.data());

@@ -65,7 +65,7 @@ RC_GTEST_PROP(Ledger, PosteriorIsPriorTimesMessages, ()) {
   const IndependentOptions own{.rule = *rc::gen::element(Rule::direct, Rule::linear),
                                .belief_from_epoch = *rc::gen::element(never, std::size_t{3})};
   options.batch_size = *rc::gen::inRange<std::size_t>(1, 21);
-  options.noise = {.variance = {0.1}, .learn = *rc::gen::arbitrary<bool>()};
+  options.likelihood = gaussian({.variance = {0.1}, .learn = *rc::gen::arbitrary<bool>()});
   IndependentBelief<double> trainer(network, prior, options, own);
   trainer.append(table.data());
   const auto result = trainer.fit();
@@ -137,7 +137,7 @@ double prediction_shift(const Posterior<double>& a, const Posterior<double>& b,
 TrainingOptions settling(std::size_t count) {
   auto options = epochs(count);
   options.batch_size = 5;
-  options.noise = {.variance = {0.09}};
+  options.likelihood = gaussian({.variance = {0.09}});
   return options;
 }
 
@@ -252,7 +252,7 @@ TEST(LongRuns, ReplacementDoesNotDecayAndRepeatedFilteringDoes) {
     auto options = epochs(count);
     options.ledger = mode;
     options.batch_size = 10;
-    options.noise = {.variance = {0.25}};
+    options.likelihood = gaussian({.variance = {0.25}});
     IndependentBelief<double> trainer(network, draw_prior(network, 1), options);
     trainer.append(train.data());
     trainer.fit();
@@ -270,11 +270,12 @@ TEST(Noise, IsLearnt) {
     const Table table = wave(600, noise, 5);
     for (const NoiseSource source : {NoiseSource::cavity, NoiseSource::training}) {
       auto options = epochs(30);
-      options.noise = {.variance = {1}, .learn = true};
+      options.likelihood = gaussian({.variance = {1}, .learn = true});
       IndependentBelief<double> trainer(small(3, 20), draw_prior(small(3, 20), 1), options,
                                         {.noise_source = source});
       trainer.append(table.data());
-      EXPECT_NEAR(std::sqrt(trainer.fit().noise_variance[0]) / noise, 1, 0.15) << noise;
+      trainer.fit();
+      EXPECT_NEAR(std::sqrt(noise_variance(trainer.likelihood())[0]) / noise, 1, 0.15) << noise;
     }
   }
 }
@@ -290,10 +291,11 @@ TEST(Noise, PerOutput) {
   }
   const Architecture network{.widths = {1, 2}, .bias = {true}};
   auto options = epochs(20);
-  options.noise = {.variance = {0.3}, .learn = true};
+  options.likelihood = gaussian({.variance = {0.3}, .learn = true});
   IndependentBelief<double> trainer(network, draw_prior(network, 1), options);
   trainer.append({table.inputs, table.targets, 400});
-  const auto noise = trainer.fit().noise_variance;
+  trainer.fit();
+  const auto noise = noise_variance(trainer.likelihood());
   EXPECT_NEAR(std::sqrt(noise[0]), 0.1, 0.02);
   EXPECT_NEAR(std::sqrt(noise[1]), 0.6, 0.06);
 }
@@ -303,7 +305,7 @@ TEST(CavityScore, AgreesWithAHeldOutSet) {
   const Table train = wave(800, 0.3, 6);
   const Table held_out = wave(4000, 0.3, 7);
   auto options = epochs(20);
-  options.noise = {.variance = {0.09}};
+  options.likelihood = gaussian({.variance = {0.09}});
   IndependentBelief<double> trainer(small(3, 20), draw_prior(small(3, 20), 1), options);
   trainer.append(train.data());
   const auto result = trainer.fit();
@@ -321,7 +323,7 @@ TEST(Restore, GoesOnAsIfNothingHadHappened) {
   for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
     auto options = epochs(4);
     options.ledger = mode;
-    options.noise = {.variance = {0.2}, .learn = true};
+    options.likelihood = gaussian({.variance = {0.2}, .learn = true});
     IndependentBelief<double> whole(small(), draw_prior(small(), 1), options,
                                     {.belief_from_epoch = 1});
     whole.append(table.data());
@@ -336,7 +338,7 @@ TEST(Restore, GoesOnAsIfNothingHadHappened) {
     second.fit();
     EXPECT_EQ(whole.posterior().tau, second.posterior().tau);
     EXPECT_EQ(whole.posterior().rho, second.posterior().rho);
-    EXPECT_EQ(whole.posterior().noise_variance, second.posterior().noise_variance);
+    EXPECT_EQ(noise_variance(whole.likelihood()), noise_variance(second.likelihood()));
   }
 }
 
@@ -345,7 +347,7 @@ TEST(Restore, BatchesWithoutRowsStand) {
   const Table table = wave(90, 0.3, 5);
   const Table more = wave(13, 0.3, 6);
   auto options = epochs(4);
-  options.noise = {.variance = {0.2}, .learn = true};
+  options.likelihood = gaussian({.variance = {0.2}, .learn = true});
   IndependentBelief<double> first(small(), draw_prior(small(), 1), options);
   first.append(table.data());
   first.fit();
@@ -354,7 +356,7 @@ TEST(Restore, BatchesWithoutRowsStand) {
   EXPECT_EQ(second.append(more.data()), 5U);
   const auto result = second.fit();
   EXPECT_EQ(result.cavity.values, 13U);
-  EXPECT_EQ(second.posterior().noise_variance, first.posterior().noise_variance);
+  EXPECT_EQ(noise_variance(second.likelihood()), noise_variance(first.likelihood()));
   for (std::size_t b = 0; b < 5; ++b) {
     EXPECT_EQ(second.ledger().messages[b].tau, first.ledger().messages[b].tau);
   }
@@ -557,11 +559,11 @@ TEST(BadInput, NamesTheArgumentAndTheValue) {
       "activation_variance of layer 0");
   expect_refusal([&] { make(small(), {.batch_size = 0}); }, "batch_size is 0");
   expect_refusal([&] { make(small(), {.tolerance = -1}); }, "tolerance must not be negative");
-  expect_refusal([&] { make(small(), {.noise = {.variance = {0}}}); },
+  expect_refusal([&] { make(small(), {.likelihood = gaussian({.variance = {0}})}); },
                  "noise.variance must be positive");
   expect_refusal(
       [&] {
-        make(small(), {.noise = {.variance = {1, 2}}});
+        make(small(), {.likelihood = gaussian({.variance = {1, 2}})});
       },
       "noise.variance must have 1 entry");
   auto prior = draw_prior(small(), 1);
@@ -617,12 +619,13 @@ TEST(Learn, IsOneEpochWithoutALedger) {
 TEST(Learn, FindsTheNoise) {
   for (const double noise : {0.1, 0.5}) {
     const Table table = wave(20'000, noise, 3);
-    IndependentBelief<double> trainer(small(), draw_prior(small(), 1),
-                                      {.ledger = LedgerMode::none, .noise = {.learn = true}});
+    IndependentBelief<double> trainer(
+        small(), draw_prior(small(), 1),
+        {.ledger = LedgerMode::none, .likelihood = gaussian({.learn = true})});
     trainer.learn(table.data());
     trainer.stop_learning();
     // The network of ten units is not the wave: some of it is left over.
-    const double found = std::sqrt(trainer.posterior().noise_variance[0]);
+    const double found = std::sqrt(noise_variance(*trainer.posterior().likelihood)[0]);
     EXPECT_GT(found, noise);
     EXPECT_LT(found, 1.3 * noise + 0.1);
     EXPECT_GT(mean_log_likelihood(trainer.posterior(), wave(2000, noise, 4)),

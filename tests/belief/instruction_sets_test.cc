@@ -44,7 +44,7 @@ Prediction trained(Rule rule, std::size_t epochs, bool readable) {
   const Rows data = wave();
   const Architecture network{.widths = {2, 20, 1}, .slopes = {0.1}, .bias = {true}};
   TrainingOptions options{.batch_size = 1, .max_epochs = epochs, .tolerance = 0};
-  options.noise.learn = true;
+  options.likelihood = gaussian({.learn = true});
   const IndependentOptions own{.rule = rule, .belief_from_epoch = 21, .readable_kernel = readable};
   IndependentBelief<T> trainer(network, draw_prior(network, 1, 6), options, own);
   trainer.append(data.data());

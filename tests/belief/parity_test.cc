@@ -149,7 +149,7 @@ double largest_difference(const Example& example, Rule rule, bool readable) {
   EXPECT_TRUE(beliefs.improper.empty());
   IndependentBelief<double> trainer(
       example.architecture, example.prior,
-      {.batch_size = 1, .max_epochs = 1, .noise = {.variance = {example.noise}}},
+      {.batch_size = 1, .max_epochs = 1, .likelihood = gaussian({.variance = {example.noise}})},
       {.rule = rule, .readable_kernel = readable});
   trainer.append({example.input, example.target, 1});
   trainer.fit();

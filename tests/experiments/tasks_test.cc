@@ -21,7 +21,7 @@ FitResult fit(const Task& task, Rule rule, std::size_t batch_size, std::size_t e
       {.batch_size = batch_size,
        .max_epochs = epochs,
        .tolerance = 0,
-       .noise = {.variance = {task.noise_deviation * task.noise_deviation}}},
+       .likelihood = gaussian({.variance = {task.noise_deviation * task.noise_deviation}})},
       {.rule = rule});
   trainer.append({task.train.features, task.train.targets, task.train.size()});
   return trainer.fit();

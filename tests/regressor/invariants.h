@@ -127,7 +127,7 @@ void expect_proper(const IndependentBelief<T>& belief) {
       ASSERT_GE(message.rho[k], -slack * posterior.rho[k]);
     }
   }
-  for (const double noise : posterior.noise_variance) ASSERT_GE(noise, 0);
+  for (const double noise : noise_variance(*posterior.likelihood)) ASSERT_GT(noise, 0);
 }
 
 inline void expect_proper(const JointPosterior& posterior) {
@@ -146,7 +146,7 @@ inline void expect_proper(const JointPosterior& posterior) {
 inline void expect_proper(const JointKnowledge& known) {
   expect_proper(known.function);
   if (known.log_noise) expect_proper(*known.log_noise);
-  ASSERT_GT(known.noise_variance, 0);
+  ASSERT_GT(noise_variance(*known.likelihood)[0], 0);
 }
 
 inline void expect_proper(const Model& model, std::size_t member) {

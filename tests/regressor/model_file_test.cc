@@ -142,7 +142,7 @@ TEST(ModelFile, HoldsAJointModel) {
   EXPECT_EQ(other.function.factor, known.function.factor);
   EXPECT_EQ(other.log_noise->mean, known.log_noise->mean);
   EXPECT_EQ(other.ledger.gradients, known.ledger.gradients);
-  EXPECT_EQ(other.noise_variance, known.noise_variance);
+  EXPECT_EQ(noise_variance(*other.likelihood), noise_variance(*known.likelihood));
   EXPECT_EQ(other.noise_inputs.value_mean, known.noise_inputs.value_mean);
   EXPECT_EQ(other.noise_inputs.low, known.noise_inputs.low);
 }

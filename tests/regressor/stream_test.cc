@@ -160,7 +160,7 @@ TEST(Stream, CanLearnMoreButNotForget) {
   const std::string path = scratch.file("t.csv", wave_csv(3000, 1));
   Regressor model = fit_stream({path}, one_pass());
   const auto noise = [&] {
-    return test::independent<double>(model.model(), 0).posterior().noise_variance;
+    return noise_variance(test::independent<double>(model.model(), 0).likelihood());
   };
   const auto noise_before = noise();
   const Table more = read_csv(scratch.file("more.csv", wave_csv(200, 2)));

@@ -25,17 +25,13 @@
 #include <dma/base/arrays.h>
 #include <dma/belief/certificate.h>
 #include <dma/belief/ledger.h>
-#include <dma/belief/prediction.h>
+#include <dma/belief/predictor.h>
 #include <dma/data/data.h>
 #include <dma/layers/architecture.h>
+#include <dma/likelihood/gaussian.h>
 #include <dma/metrics/metrics.h>
 
 namespace dma {
-
-struct NoiseOptions {
-  std::vector<double> variance = {0.04};  // per output, or one for all; where learning starts
-  bool learn = false;
-};
 
 struct Progress {
   std::size_t epoch;  // from 1
@@ -52,7 +48,7 @@ struct TrainingOptions {
   // Stop when the training NLL has not improved on the best for this many epochs; 0: never.
   std::size_t patience = 0;
   LedgerMode ledger = LedgerMode::full;
-  NoiseOptions noise = {};
+  std::shared_ptr<const Likelihood> likelihood = gaussian();
   // Called after every batch; false stops training there, cleanly.
   std::function<bool(const Progress&)> progress = {};
 };
@@ -68,9 +64,8 @@ struct FitResult {
       cavity_nll;  // the same of the cavity predictions; empty: only known at the end
   Metrics cavity;  // of the last epoch
   // Each example predicted without what it told the weights: what a held-out set would say, without one. Rows x
-  // outputs, in the order of the batches whose rows are here; NaN where a batch was not visited.
+  // targets, in the order of the batches whose rows are here; NaN where a batch was not visited.
   Prediction cavity_predictions;
-  std::vector<double> noise_variance;  // per output
   std::size_t ledger_bytes = 0;
   Certificate certificate;
 };
@@ -92,6 +87,7 @@ class Belief {
   virtual std::unique_ptr<Belief> copy(TrainingOptions options) const = 0;
 
   virtual const Architecture& architecture() const = 0;
+  virtual const Likelihood& likelihood() const = 0;  // as far as it is learnt
   std::size_t inputs() const { return architecture().inputs(); }
   std::size_t outputs() const { return architecture().outputs(); }
 
@@ -100,8 +96,8 @@ class Belief {
   virtual std::size_t append(const Data& rows) = 0;
   // Gives a batch whose rows are not here its rows again, so that fit() learns from them anew.
   virtual void attach(std::size_t batch, const Data& rows) = 0;
-  // Epochs over all batches whose rows are here, until a criterion is met; what the others said stands. The noise is
-  // learnt only if all are here. `after_epoch` hears after an epoch that was not interrupted whether it was the last.
+  // Epochs over all batches whose rows are here, until a criterion is met; what the others said stands. What the
+  // likelihood learns is learnt only if all are here. `after_epoch` hears after an epoch that was not interrupted whether it was the last.
   virtual FitResult fit(const std::function<void(bool last)>& after_epoch = {}) = 0;
   // For after_epoch: all that fit() has reached and cannot find out again.
   virtual Arrays fit_state() const = 0;

@@ -69,6 +69,7 @@ class IndependentBelief final : public Belief {
 
   std::unique_ptr<Belief> copy(TrainingOptions options) const override;
   const Architecture& architecture() const override;
+  const Likelihood& likelihood() const override;
   std::size_t append(const Data& rows) override;
   void attach(std::size_t batch, const Data& rows) override;
   FitResult fit(const std::function<void(bool last)>& after_epoch = {}) override;

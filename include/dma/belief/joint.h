@@ -1,7 +1,7 @@
 // belief/joint.h: all weights of a network as one variable, with a joint Gaussian belief.
 //
 //   dma::Architecture network{.widths = {8, 20, 1}, .bias = {true}};
-//   dma::JointBelief belief(network, {.noise = {.variance = {0.1}, .learn = true}});
+//   dma::JointBelief belief(network, {.likelihood = dma::gaussian({.variance = {0.1}, .learn = true})});
 //   belief.append({inputs, targets, rows});
 //   const auto result = belief.fit();
 //   const auto prediction = belief.predictor()->predict(new_inputs, new_rows);
@@ -19,10 +19,15 @@
 // every message by the one at the new mean. A step that would lower the posterior density is damped
 // (Levenberg and Marquardt), which leaves the fixed point where it is.
 //
-// Taking an example's message out again has a closed form. With leverage h = J P J' / s, P the posterior
-// covariance, the prediction of that example without its own message is
+// Another likelihood is taken for a Gaussian at the value f: with the gradient g and the curvature H of log p(y | f), both
+// over all outputs, the message has precision J' H J.
 //
-//   mean y - (y - f) / (1 - h),   variance J P J' / (1 - h)                         the cavity
+// Taking an example's message out again has a closed form. With the posterior covariance P, S = J P J' and H = R R', what
+// is believed of the example's outputs without its own message is
+//
+//   covariance C = S + S R (1 - R' S R)^-1 R' S,   mean f - C g                        the cavity
+//
+// For Gaussian noise of variance s and one output: with the leverage h = S / s, C = S / (1 - h).
 //
 // Independent weights (belief/independent.h) treat each other's uncertainty as noise; here what is known of
 // their sums is known. The price: D^2 numbers, D^2 per row, D^3 per epoch, for D weights.
@@ -40,7 +45,7 @@
 
 #include <dma/belief/belief.h>
 #include <dma/layers/architecture.h>
-#include <dma/likelihood/noise_floor.h>
+#include <dma/likelihood/likelihood.h>
 
 namespace dma {
 
@@ -52,7 +57,7 @@ inline constexpr double most_prior_precision = 1e6;
 inline constexpr std::size_t many_rows = 3000;
 
 struct JointPosterior {
-  Architecture architecture;  // one output
+  Architecture architecture;
   JointUnit unit;
   std::vector<double> mean;             // of every weight, in the flat order
   std::vector<double> prior_precision;  // of every weight, around 0
@@ -63,12 +68,11 @@ struct JointPosterior {
   std::vector<double> centre = {};
 };
 
-// Of the function: without noise.
-Prediction predict(const JointPosterior& posterior, std::span<const double> inputs,
-                   std::size_t rows);
+OutputMoments outputs_of(const JointPosterior& posterior, std::span<const double> inputs,
+                         std::size_t rows);
 
-// `count` functions drawn from the posterior, each evaluated at all rows: count x rows. They are linear in the
-// weights around the mean, as the messages were, so that their moments are those of predict().
+// `count` functions drawn from the posterior, each evaluated at all rows: count x rows x outputs. They are linear in the
+// weights around the mean, as the messages were, so that their moments are those of outputs_of().
 std::vector<double> sample_functions(const JointPosterior& posterior,
                                      std::span<const double> inputs, std::size_t rows,
                                      std::size_t count, std::uint64_t seed);
@@ -76,7 +80,7 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
 // Of every weight on its own.
 std::vector<double> marginal_variances(const JointPosterior& posterior);
 
-// Divides these rows' messages out of the posterior; the rows ascend. The ledger is left as it is. If it holds every row
+// Divides these messages of the ledger out of the posterior; they ascend. The ledger is left as it is. If it holds every row
 // that the posterior has heard, the precision is put together anew from the rows that stay: a difference would keep the
 // rounding of what went, which may be far more than what stays.
 void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<const std::size_t> rows,
@@ -93,8 +97,8 @@ struct NoiseInputs {
 struct JointKnowledge {
   JointPosterior function = {};
   JointLedger ledger = {};  // the function's; empty if not kept
-  double noise_variance = 0;
-  // The log of the noise variance, as a network; none if the noise is one number.
+  std::shared_ptr<const Likelihood> likelihood = {};
+  // The log of the likelihood's scale (the noise variance), as a network; none if the scale is the likelihood's own.
   std::optional<JointPosterior> log_noise = {};
   NoiseInputs noise_inputs = {};
 };
@@ -107,7 +111,7 @@ struct JointOptions {
   std::uint64_t seed = 1;  // of the weights that the fit starts from
 };
 
-// The ledger is full or none; every row has a message of its own there, whatever the batches.
+// The ledger is full or none; every row has messages of its own there, one per output, whatever the batches.
 //
 // If the rows of every batch are here, a fit learns everything, from where the belief is. If not, what is known stands, and
 // the new rows are linearised where the old ones were: the old messages hold there only, and a network that moved on
@@ -126,6 +130,7 @@ class JointBelief final : public Belief {
 
   std::unique_ptr<Belief> copy(TrainingOptions options) const override;
   const Architecture& architecture() const override;
+  const Likelihood& likelihood() const override;
   std::size_t append(const Data& rows) override;
   void attach(std::size_t batch, const Data& rows) override;
   FitResult fit(const std::function<void(bool last)>& after_epoch = {}) override;

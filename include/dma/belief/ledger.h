@@ -42,11 +42,11 @@ struct Ledger {
   }
 };
 
-// A joint belief: every row sends all weights together a Gaussian of rank one, precision g g' and precision times mean
-// g t, with g a row of gradients and t its shift. A batch is some rows, one after the other.
+// A joint belief: every row sends all weights together a Gaussian of rank one per output, precision g g' and precision
+// times mean g t, with g a row of gradients and t its shift. A batch is some rows, one after the other.
 struct JointLedger {
-  std::vector<double> gradients;  // rows x weights
-  std::vector<double> shifts;     // rows
+  std::vector<double> gradients;  // messages x weights
+  std::vector<double> shifts;     // messages
 
   std::size_t bytes() const { return (gradients.size() + shifts.size()) * sizeof(double); }
 };

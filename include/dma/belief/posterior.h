@@ -1,13 +1,14 @@
-// belief/posterior.h: a Gaussian per weight, and the noise: what a belief of independent weights has come to.
+// belief/posterior.h: a Gaussian per weight, and the likelihood: what a belief of independent weights has come to.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include <dma/belief/prediction.h>
+#include <dma/belief/predictor.h>
 #include <dma/layers/architecture.h>
 
 namespace dma {
@@ -17,10 +18,13 @@ template <std::floating_point T>
 struct Posterior {
   Architecture architecture;
   std::vector<T> tau, rho;
-  std::vector<double> noise_variance;  // per output
+  std::shared_ptr<const Likelihood> likelihood = {};
 };
 
 // One forward sweep per row. The answer does not depend on the number of threads; 0 means all cores.
+template <std::floating_point T>
+OutputMoments outputs_of(const Posterior<T>& posterior, std::span<const double> inputs,
+                         std::size_t rows, std::size_t threads = 1);
 template <std::floating_point T>
 Prediction predict(const Posterior<T>& posterior, std::span<const double> inputs, std::size_t rows,
                    std::size_t threads = 1);

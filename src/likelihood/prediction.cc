@@ -1,4 +1,4 @@
-#include <dma/belief/prediction.h>
+#include <dma/likelihood/prediction.h>
 
 #include <cmath>
 
@@ -27,9 +27,6 @@ void mix_noise(std::span<const Prediction> parts, Prediction& mixture) {
 }
 
 }  // namespace
-
-NoPrediction::NoPrediction(std::size_t row, const std::string& why)
-    : std::runtime_error("row " + std::to_string(row) + ": the prediction is not finite; " + why) {}
 
 Prediction mix(std::span<const Prediction> parts) {
   const std::vector<double> zeros(parts.front().mean.size());
