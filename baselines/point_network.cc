@@ -28,12 +28,11 @@ PointNetwork::PointNetwork(const Architecture& architecture, std::span<const dou
                            std::span<const double> targets, std::size_t rows)
     : rows_(rows), targets_(targets.size()) {
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    const std::size_t width = architecture.width(l);
+    const Dense dense = architecture.layer(l);
     const bool hidden = l + 1 < architecture.layers();
-    layers_.push_back({architecture.offset(l), architecture.fan_in(l), width,
-                       hidden ? architecture.slope(l) : 1,
-                       std::vector<double>(architecture.fan_in(l) * rows, 1.0),
-                       std::vector<double>(width * rows), std::vector<double>(width * rows)});
+    layers_.push_back(
+        {dense, hidden ? architecture.slope(l) : 1, std::vector<double>(dense.inputs * rows, 1.0),
+         std::vector<double>(dense.units * rows), std::vector<double>(dense.units * rows)});
   }
   writable(layers_[0].inputs, architecture.inputs(), rows) =
       matrix(inputs, rows, architecture.inputs()).transpose();
@@ -45,11 +44,11 @@ PointNetwork::PointNetwork(const Architecture& architecture, std::span<const dou
 void PointNetwork::forward(std::span<const double> weights) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     Layer& layer = layers_[l];
-    auto sums = writable(layer.errors, layer.width, rows_);
-    sums.noalias() = matrix(weights.subspan(layer.offset), layer.width, layer.fan_in) *
-                     matrix(layer.inputs, layer.fan_in, rows_);
+    auto sums = writable(layer.errors, layer.dense.units, rows_);
+    sums.noalias() = matrix(layer.dense.part(weights), layer.dense.units, layer.dense.inputs) *
+                     matrix(layer.inputs, layer.dense.inputs, rows_);
     if (l + 1 == layers_.size()) return;
-    const std::size_t count = layer.width * rows_;
+    const std::size_t count = layer.dense.units * rows_;
     std::vector<double>& outputs = layers_[l + 1].inputs;
     for (std::size_t k = 0; k < count; ++k) {
       layer.slopes[k] = layer.errors[k] > 0 ? 1 : layer.slope;
@@ -62,17 +61,18 @@ void PointNetwork::forward(std::span<const double> weights) {
 void PointNetwork::backward(std::span<const double> weights, std::span<double> gradient) {
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const Layer& layer = layers_[l];
-    const auto errors = matrix(layer.errors, layer.width, rows_);
-    writable(gradient.subspan(layer.offset), layer.width, layer.fan_in).noalias() =
-        errors * matrix(layer.inputs, layer.fan_in, rows_).transpose();
+    const auto errors = matrix(layer.errors, layer.dense.units, rows_);
+    writable(layer.dense.part(gradient), layer.dense.units, layer.dense.inputs).noalias() =
+        errors * matrix(layer.inputs, layer.dense.inputs, rows_).transpose();
     if (l == 0) return;
     Layer& below = layers_[l - 1];
-    auto errors_below = writable(below.errors, below.width, rows_);
-    errors_below.noalias() = matrix(weights.subspan(layer.offset), layer.width, layer.fan_in)
-                                 .leftCols(index(below.width))
-                                 .transpose() *
-                             errors;
-    errors_below.array() *= matrix(below.slopes, below.width, rows_).array();
+    auto errors_below = writable(below.errors, below.dense.units, rows_);
+    errors_below.noalias() =
+        matrix(layer.dense.part(weights), layer.dense.units, layer.dense.inputs)
+            .leftCols(index(below.dense.units))
+            .transpose() *
+        errors;
+    errors_below.array() *= matrix(below.slopes, below.dense.units, rows_).array();
   }
 }
 
@@ -101,7 +101,8 @@ double PointNetwork::half_squared_error(std::span<const double> weights,
 void PointNetwork::outputs(std::span<const double> weights, std::span<double> values) {
   forward(weights);
   const Layer& last = layers_.back();
-  writable(values, rows_, last.width) = matrix(last.errors, last.width, rows_).transpose();
+  writable(values, rows_, last.dense.units) =
+      matrix(last.errors, last.dense.units, rows_).transpose();
 }
 
 std::vector<double> outputs(const Architecture& architecture, std::span<const double> weights,

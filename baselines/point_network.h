@@ -30,9 +30,9 @@ class PointNetwork {
   // Everything is stored unit by unit, the rows of a unit side by side, so that loops over rows are the
   // inner ones.
   struct Layer {
-    std::size_t offset, fan_in, width;
+    Dense dense;
     double slope;                // 1: linear
-    std::vector<double> inputs;  // fan_in x rows; the last is 1 if the layer has a bias
+    std::vector<double> inputs;  // inputs x rows; the last is 1 if the layer has a bias
     std::vector<double> slopes;  // width x rows: derivative of the unit at its sum
     std::vector<double> errors;  // width x rows: derivative of the loss by the sum
   };

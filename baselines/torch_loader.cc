@@ -48,7 +48,8 @@ TorchProblem for_module(const Problem& problem) {
   const Architecture& network = problem.network;
   for (std::size_t l = 0; l < network.layers(); ++l) {
     const double slope = l + 1 < network.layers() ? network.slope(l) : 1;
-    result.layers.push_back({network.width(l), network.widths[l], network.has_bias(l), slope});
+    const Dense layer = network.layer(l);
+    result.layers.push_back({layer.units, network.widths[l], layer.bias, slope});
   }
   return result;
 }

@@ -128,7 +128,7 @@ Graph example_graph(const Network& network) {
   std::size_t flat = 0;
   for (std::size_t l = 0; l < network.architecture.layers(); ++l) {
     std::vector<Variable> sums;
-    for (std::size_t i = 0; i < network.architecture.width(l); ++i) {
+    for (std::size_t i = 0; i < network.architecture.layer(l).units; ++i) {
       std::vector<Variable> parts{graph.variable()};
       for (const Variable unit : units) {
         const Variable weight = graph.variable();
@@ -178,7 +178,7 @@ void add_activation_share(Plan& plan, const Case& task) {
   const Architecture& architecture = task.network.architecture;
   double units = 0;
   for (std::size_t l = 0; l + 1 < architecture.layers(); ++l) {
-    units += static_cast<double>(architecture.width(l));
+    units += static_cast<double>(architecture.layer(l).units);
   }
   const double visits = units * static_cast<double>(task.network.rows);
   const auto values = [visits, epoch = task.name("learning linear float")](const Results& results) {

@@ -264,7 +264,7 @@ template <class T>
 struct Stack {
   explicit Stack(const Architecture& architecture) {
     for (std::size_t l = 0; l < architecture.layers(); ++l) {
-      layers.emplace_back(architecture.width(l), architecture.fan_in(l));
+      layers.emplace_back(architecture.layer(l).units, architecture.layer(l).inputs);
     }
   }
   void forward() {

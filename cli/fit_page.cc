@@ -78,7 +78,7 @@ std::vector<std::string> input_names(const Encoder& encoder, const Architecture&
   for (std::size_t j = names.size(); j < architecture.widths[layer]; ++j) {
     names.push_back(fmt::format("unit {}", j + 1));
   }
-  if (architecture.has_bias(layer)) names.emplace_back("bias");
+  if (architecture.layer(layer).bias) names.emplace_back("bias");
   return names;
 }
 
@@ -92,19 +92,18 @@ Json weights_figure(const Model& model) {
       model.options.belief == BeliefKind::joint && model.encoder.targets.size() > 1;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const auto inputs = input_names(model.encoder, architecture, l);
-    for (std::size_t n = 0; n < architecture.width(l) * inputs.size(); ++n) {
+    architecture.layer(l).each_weight([&](std::size_t place, std::size_t unit, std::size_t input) {
       for (std::size_t k = 0; k < (one_each ? model.encoder.targets.size() : 1); ++k) {
-        const std::size_t place = architecture.offset(l) + n;
         Json weight{{"method", method},
                     {"layer", l + 1},
-                    {"unit", n / inputs.size() + 1},
-                    {"input", inputs[n % inputs.size()]},
+                    {"unit", unit + 1},
+                    {"input", inputs[input]},
                     {"mean", networks[k].mean[place]},
                     {"std", std::sqrt(networks[k].variance[place])}};
         if (one_each) weight["target"] = model.encoder.targets[k].name;
         list.push_back(std::move(weight));
       }
-    }
+    });
   }
   return list;
 }

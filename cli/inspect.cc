@@ -34,18 +34,18 @@ std::vector<LayerSummary> summarise(const Model& model) {
   const auto networks = weights_of(model);
   std::vector<LayerSummary> layers;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    LayerSummary summary{architecture.width(l), architecture.fan_in(l)};
+    const Dense layer = architecture.layer(l);
+    LayerSummary summary{layer.units, layer.inputs};
     for (const WeightMoments& weights : networks) {
-      for (std::size_t k = architecture.offset(l); k < architecture.offset(l + 1); ++k) {
+      layer.each_weight([&](std::size_t k, std::size_t, std::size_t) {
         const double square = weights.mean[k] * weights.mean[k];
         summary.mean_size += square;
         summary.mean_std += weights.variance[k];
         summary.sure += square > 4 * weights.variance[k] ? 1 : 0;
         summary.gained += std::log2(weights.prior_variance[k] / weights.variance[k]) / 2;
-      }
+      });
     }
-    const auto count = static_cast<double>(networks.size() *
-                                           (architecture.offset(l + 1) - architecture.offset(l)));
+    const auto count = static_cast<double>(networks.size() * layer.weights());
     summary.mean_size = std::sqrt(summary.mean_size / count);
     summary.mean_std = std::sqrt(summary.mean_std / count);
     summary.sure /= count;

@@ -29,10 +29,11 @@ WeightPrior integrated_prior(const Task& task, std::uint64_t seed) {
   WeightPrior prior = drawn_prior(task, seed);
   const Architecture& network = task.model;
   for (std::size_t l = 0; l < network.layers(); ++l) {
-    for (std::size_t k = network.offset(l); k < network.offset(l + 1); ++k) {
+    const Dense layer = network.layer(l);
+    layer.each_weight([&](std::size_t k, std::size_t, std::size_t) {
       prior.mean[k] = 0;
-      prior.variance[k] += 1 / static_cast<double>(network.fan_in(l));
-    }
+      prior.variance[k] += 1 / static_cast<double>(layer.inputs);
+    });
   }
   return prior;
 }

@@ -40,18 +40,15 @@ void append_convergence(const std::string& method, std::span<const double> train
 
 void append_weights(const std::string& method, const Posterior<double>& posterior, json& figures) {
   const Architecture& network = posterior.architecture;
-  std::size_t k = 0;
   for (std::size_t l = 0; l < network.layers(); ++l) {
-    for (std::size_t i = 0; i < network.width(l); ++i) {
-      for (std::size_t j = 0; j < network.fan_in(l); ++j, ++k) {
-        figures["weights"].push_back({{"method", method},
-                                      {"layer", l + 1},
-                                      {"unit", i + 1},
-                                      {"input", j + 1},
-                                      {"mean", posterior.tau[k] / posterior.rho[k]},
-                                      {"std", 1 / std::sqrt(posterior.rho[k])}});
-      }
-    }
+    network.layer(l).each_weight([&](std::size_t k, std::size_t unit, std::size_t input) {
+      figures["weights"].push_back({{"method", method},
+                                    {"layer", l + 1},
+                                    {"unit", unit + 1},
+                                    {"input", input + 1},
+                                    {"mean", posterior.tau[k] / posterior.rho[k]},
+                                    {"std", 1 / std::sqrt(posterior.rho[k])}});
+    });
   }
 }
 

@@ -38,8 +38,8 @@ std::function<std::vector<Predicted>(const Rows&)> predict_by_gaussians(
 std::vector<double> laplace_precision(const Architecture& network) {
   std::vector<double> precision;
   for (std::size_t l = 0; l < network.layers(); ++l) {
-    const std::size_t count = network.width(l) * network.fan_in(l);
-    precision.insert(precision.end(), count, static_cast<double>(network.fan_in(l)) / 2);
+    const Dense layer = network.layer(l);
+    precision.insert(precision.end(), layer.weights(), static_cast<double>(layer.inputs) / 2);
   }
   return precision;
 }

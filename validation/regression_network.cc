@@ -46,9 +46,10 @@ class ExampleBuilder {
 
  private:
   std::vector<Variable> add_layer(std::size_t l, const std::vector<Variable>& units) {
-    const auto inputs = l == 0 ? std::vector(task_.network.width(0), units) : copies(l, units);
+    const auto inputs =
+        l == 0 ? std::vector(task_.network.layer(0).units, units) : copies(l, units);
     std::vector<Variable> outputs;
-    for (std::size_t i = 0; i < task_.network.width(l); ++i) {
+    for (std::size_t i = 0; i < task_.network.layer(l).units; ++i) {
       const Variable sum = add_sum(l, inputs[i]);
       outputs.push_back(l + 1 < layers ? add_relu(l, sum) : sum);
     }
@@ -58,7 +59,7 @@ class ExampleBuilder {
   // A hidden unit reaches each of its products through a copy, so that what one product sends back
   // does not change the point around which the next one linearises. [output unit][input unit]
   std::vector<std::vector<Variable>> copies(std::size_t l, const std::vector<Variable>& units) {
-    const std::size_t width = task_.network.width(l);
+    const std::size_t width = task_.network.layer(l).units;
     std::vector<std::vector<Variable>> result(width);
     for (const Variable unit : units) {
       std::vector<Variable> edges{unit};

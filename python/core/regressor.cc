@@ -306,16 +306,15 @@ py::list weights(const Regressor& self) {
   const Architecture& architecture = architecture_of(self.model());
   py::list result;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    const std::array shape{moments.size(), architecture.width(l), architecture.fan_in(l)};
+    const Dense layer = architecture.layer(l);
+    const std::array shape{moments.size(), layer.units, layer.inputs};
     py::array_t<double> mean(shape);
     py::array_t<double> deviation(shape);
-    const std::size_t size = shape[1] * shape[2];
     for (std::size_t m = 0; m < moments.size(); ++m) {
-      std::copy_n(moments[m].mean.data() + architecture.offset(l), size,
-                  mean.mutable_data() + m * size);
-      std::transform(moments[m].variance.data() + architecture.offset(l),
-                     moments[m].variance.data() + architecture.offset(l) + size,
-                     deviation.mutable_data() + m * size, [](double v) { return std::sqrt(v); });
+      layer.each_weight([&](std::size_t weight, std::size_t unit, std::size_t input) {
+        mean.mutable_at(m, unit, input) = moments[m].mean[weight];
+        deviation.mutable_at(m, unit, input) = std::sqrt(moments[m].variance[weight]);
+      });
     }
     result.append(py::make_tuple(mean, deviation));
   }

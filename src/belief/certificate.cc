@@ -2,27 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "layers/signal_to_noise.h"
 
 namespace dma::detail {
 namespace {
-
-// Signal-to-noise ratio, squared. That of a value known exactly is infinite, but an input that is exactly zero
-// says nothing about its weight: 0 / 0 counts as 0.
-template <std::floating_point T>
-T squared_ratio(T signal, T noise) {
-  const T square = signal * signal;
-  if (noise == 0) return square > 0 ? std::numeric_limits<T>::infinity() : 0;
-  return square / noise;
-}
-
-// The smaller of two squared ratios; 0 if one is not a number.
-template <std::floating_point T>
-T smaller_ratio(T signal_above, T noise_above, T signal, T noise) {
-  const T above = squared_ratio(signal_above, noise_above);
-  const T own = squared_ratio(signal, noise);
-  return own < above ? own : own >= above ? above : 0;
-}
 
 // At five levels in ascending order, the median first: each of the others then needs a part of the values only.
 void quantiles(std::vector<float>& values, std::span<const double, 5> levels,
@@ -45,33 +29,8 @@ void quantiles(std::vector<float>& values, std::span<const double, 5> levels,
 
 template <std::floating_point T>
 void CertificateCollector<T>::observe(std::size_t index, const typename Sweep<T>::Layer& layer) {
-  const std::size_t messages_per_product = index == 0 ? 1 : 2;
-  for (std::size_t i = 0; i < layer.outputs; ++i) {
-    if (std::isinf(layer.back_variance[i])) {
-      certificate_.layers[index].uniform_messages += layer.inputs * messages_per_product;
-      continue;
-    }
-    auto& ratios = ratios_[index];
-    const std::size_t before = ratios.size();
-    ratios.resize(before + layer.inputs * messages_per_product);
-    float* to_weights = ratios.data() + before;
-    float* to_inputs = to_weights + layer.inputs;
-    const T total = layer.back_variance[i] + layer.sum_variance[i];
-    const T innovation = layer.back_mean[i] - layer.sum_mean[i];
-    const T* mean = layer.mean + i * layer.inputs;
-    const T* variance = layer.variance + i * layer.inputs;
-    for (std::size_t j = 0; j < layer.inputs; ++j) {
-      const T w = mean[j];
-      const T v = variance[j];
-      const T a = layer.input_mean[j];
-      const T va = layer.input_variance[j];
-      const T cavity_variance = total - v * (a * a + va) - va * w * w;
-      const T signal = innovation + w * a;
-      to_weights[j] = static_cast<float>(smaller_ratio(signal, cavity_variance, a, va));
-      if (index > 0)
-        to_inputs[j] = static_cast<float>(smaller_ratio(signal, cavity_variance, w, v));
-    }
-  }
+  certificate_.layers[index].uniform_messages +=
+      append_signal_to_noise<T>(layer, index > 0, ratios_[index]);
 }
 
 template <std::floating_point T>
@@ -87,8 +46,7 @@ Certificate CertificateCollector<T>::finish(const Architecture& architecture,
       layer.share_below_two = static_cast<double>(below) / static_cast<double>(ratios.size());
       quantiles(ratios, levels, layer.signal_to_noise);
     }
-    const auto weights =
-        rho.subspan(architecture.offset(l), architecture.offset(l + 1) - architecture.offset(l));
+    const auto weights = architecture.layer(l).part(rho);
     const auto [smallest, largest] = std::minmax_element(weights.begin(), weights.end());
     layer.smallest_precision = static_cast<double>(*smallest);
     layer.largest_precision = static_cast<double>(*largest);

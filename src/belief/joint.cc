@@ -21,7 +21,7 @@ constexpr std::size_t rows_per_task = 512;
 void validate(const Architecture& architecture, const TrainingOptions& options) {
   architecture.validate(Rule::linear);
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    require(architecture.has_bias(l), "every layer of a joint network has a bias");
+    require(architecture.layer(l).bias, "every layer of a joint network has a bias");
   }
   require(options.batch_size > 0, "batch_size is 0");
   require(options.max_epochs > 0, "max_epochs is 0");
@@ -115,9 +115,8 @@ Certificate certify(const JointPosterior& function, const Data& rows, const Boun
   const Architecture& architecture = function.architecture;
   const auto variances = marginal_variances(function);
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    const auto begin = variances.begin() + static_cast<std::ptrdiff_t>(architecture.offset(l));
-    const auto end = variances.begin() + static_cast<std::ptrdiff_t>(architecture.offset(l + 1));
-    const auto [least, most] = std::minmax_element(begin, end);
+    const auto own = architecture.layer(l).part(variances);
+    const auto [least, most] = std::minmax_element(own.begin(), own.end());
     certificate.layers.push_back(
         {.smallest_precision = 1 / *most, .largest_precision = 1 / *least});
   }

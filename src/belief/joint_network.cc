@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <dma/special/random.h>
-
 #include "base/require.h"
 
 namespace dma::detail {
@@ -12,23 +10,6 @@ namespace {
 
 constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
 constexpr double least_determined = 1e-9;
-
-// Input columns (one by one or together), bias, then weights and bias of every further layer.
-std::vector<std::size_t> groups_of(const Architecture& architecture, bool by_column) {
-  std::vector<std::size_t> groups;
-  std::size_t next = 0;
-  for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    const std::size_t fan_in = architecture.fan_in(l);
-    for (std::size_t i = 0; i < architecture.width(l); ++i) {
-      for (std::size_t j = 0; j < fan_in; ++j) {
-        const bool bias = j + 1 == fan_in;
-        groups.push_back(next + (l == 0 && by_column ? j : bias ? 1 : 0));
-      }
-    }
-    next += l == 0 && by_column ? fan_in : 2;
-  }
-  return groups;
-}
 
 // Column c of the root of every row: rows x outputs.
 std::vector<double> column_of_roots(const RowMatrix& roots, std::size_t c, std::size_t outputs,
@@ -71,9 +52,9 @@ JointNetwork::JointNetwork(Architecture architecture, JointUnit unit, double pri
     : architecture_(std::move(architecture)), unit_(unit) {
   architecture_.validate(Rule::linear);
   for (std::size_t l = 0; l < architecture_.layers(); ++l) {
-    require(architecture_.has_bias(l), "every layer of a joint network has a bias");
+    require(architecture_.layer(l).bias, "every layer of a joint network has a bias");
   }
-  group_ = groups_of(architecture_, by_column);
+  group_ = weight_groups(architecture_, by_column);
   precision_.assign(*std::max_element(group_.begin(), group_.end()) + 1, prior_precision);
   precision_.back() = output_bias_precision;
   weights_ = Vector::Zero(index(group_.size()));
@@ -93,17 +74,8 @@ void JointNetwork::stand_on(const JointPosterior& posterior) {
 }
 
 void JointNetwork::draw_start(std::uint64_t seed, double gain) {
-  special::Random random(seed);
-  for (std::size_t l = 0; l < architecture_.layers(); ++l) {
-    const std::size_t fan_in = architecture_.fan_in(l);
-    const bool last = l + 1 == architecture_.layers();
-    const double size = (last ? 0.1 : gain) / std::sqrt(static_cast<double>(fan_in - 1));
-    for (std::size_t k = 0; k < architecture_.width(l) * fan_in; ++k) {
-      const bool bias = (k + 1) % fan_in == 0;
-      const double deviation = !bias ? size : last ? 0 : gain / 2;
-      weights_[index(architecture_.offset(l) + k)] = deviation * random.normal();
-    }
-  }
+  const std::vector<double> start = dma::draw_start(architecture_, seed, gain);
+  weights_ = Eigen::Map<const Vector>(start.data(), weights_.size());
 }
 
 void JointNetwork::set_output_bias(double value) { weights_[weights_.size() - 1] = value; }

@@ -50,7 +50,7 @@ class JointNetwork {
   // Goes on from an earlier fit, where its messages were linearised.
   JointNetwork(const JointPosterior& posterior, bool by_column);
 
-  // Weights of the first step: N(0, gain^2 / inputs) and for the last layer N(0, 0.01 / inputs).
+  // See layers/architecture.h.
   void draw_start(std::uint64_t seed, double gain);
   void set_output_bias(double value);
   // From now on the posterior stands in for the prior and for the rows it was learnt from; precisions and

@@ -26,13 +26,13 @@ constexpr std::size_t most_weights = std::size_t{1} << 48U;
 void require_countable(const Architecture& architecture) {
   std::size_t sum = 0;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const Dense layer = architecture.layer(l);
     std::size_t weights = 0;
-    const bool countable =
-        architecture.widths[l] < most_weights &&
-        !__builtin_mul_overflow(architecture.width(l), architecture.fan_in(l), &weights) &&
-        weights <= most_weights - sum;
+    const bool countable = architecture.widths[l] < most_weights &&
+                           !__builtin_mul_overflow(layer.units, layer.inputs, &weights) &&
+                           weights <= most_weights - sum;
     require(countable, "widths of " + std::to_string(architecture.widths[l]) + " and " +
-                           std::to_string(architecture.width(l)) +
+                           std::to_string(layer.units) +
                            " make more weights than any memory holds");
     sum += weights;
   }
@@ -40,16 +40,25 @@ void require_countable(const Architecture& architecture) {
 
 }  // namespace
 
-std::size_t Architecture::offset(std::size_t layer) const {
-  std::size_t sum = 0;
-  for (std::size_t l = 0; l < layer; ++l) sum += width(l) * fan_in(l);
-  return sum;
+Dense Architecture::layer(std::size_t index) const {
+  Dense layer{};
+  for (std::size_t l = 0; l <= index; ++l) {
+    const bool has_bias = bias[bias.size() == 1 ? 0 : l];
+    layer = {layer.first + layer.weights(), widths[l + 1], widths[l] + (has_bias ? 1 : 0),
+             has_bias};
+  }
+  return layer;
+}
+
+std::size_t Architecture::weight_count() const {
+  const Dense last = layer(layers() - 1);
+  return last.first + last.weights();
 }
 
 std::size_t Architecture::layer_of(std::size_t weight) const {
-  std::size_t layer = 0;
-  while (offset(layer + 1) <= weight) ++layer;
-  return layer;
+  std::size_t l = 0;
+  while (layer(l).first + layer(l).weights() <= weight) ++l;
+  return l;
 }
 
 void Architecture::validate(Rule rule) const {
@@ -98,26 +107,57 @@ WeightPrior draw_prior(const Architecture& architecture, std::uint64_t seed, dou
   WeightPrior prior;
   const auto layers = static_cast<double>(architecture.layers());
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    const auto fan_in = static_cast<double>(architecture.fan_in(l));
-    for (std::size_t k = 0; k < architecture.width(l) * architecture.fan_in(l); ++k) {
-      prior.mean.push_back(random.normal() / std::sqrt(fan_in));
-      prior.variance.push_back(scale / (layers * fan_in));
+    const auto inputs = static_cast<double>(architecture.layer(l).inputs);
+    for (std::size_t k = 0; k < architecture.layer(l).weights(); ++k) {
+      prior.mean.push_back(random.normal() / std::sqrt(inputs));
+      prior.variance.push_back(scale / (layers * inputs));
     }
   }
   return prior;
+}
+
+std::vector<double> draw_start(const Architecture& architecture, std::uint64_t seed, double gain) {
+  special::Random random(seed);
+  std::vector<double> weights;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const bool last = l + 1 == architecture.layers();
+    const Dense layer = architecture.layer(l);
+    const double size =
+        (last ? 0.1 : gain) / std::sqrt(static_cast<double>(architecture.widths[l]));
+    layer.each_weight([&](std::size_t, std::size_t, std::size_t input) {
+      const double deviation = !layer.is_bias(input) ? size : last ? 0 : gain / 2;
+      weights.push_back(deviation * random.normal());
+    });
+  }
+  return weights;
+}
+
+std::vector<std::size_t> weight_groups(const Architecture& architecture, bool by_column) {
+  std::vector<std::size_t> groups;
+  std::size_t next = 0;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const Dense layer = architecture.layer(l);
+    const bool one_by_one = l == 0 && by_column;
+    layer.each_weight([&](std::size_t, std::size_t, std::size_t input) {
+      groups.push_back(next + (one_by_one ? input : layer.is_bias(input) ? 1 : 0));
+    });
+    next += one_by_one ? layer.inputs : 2;
+  }
+  return groups;
 }
 
 void evaluate(const Architecture& architecture, std::span<const double> weights,
               std::vector<double>& values) {
   std::vector<double> next;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    if (architecture.has_bias(l)) values.push_back(1);
-    next.assign(architecture.width(l), 0);
-    const std::size_t fan_in = architecture.fan_in(l);
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      const auto row = weights.subspan(architecture.offset(l) + i * fan_in, fan_in);
-      for (std::size_t j = 0; j < fan_in; ++j) next[i] += row[j] * values[j];
-      if (l + 1 < architecture.layers()) next[i] = LeakyRelu{architecture.slope(l)}.apply(next[i]);
+    const Dense layer = architecture.layer(l);
+    if (layer.bias) values.push_back(1);
+    next.assign(layer.units, 0);
+    layer.each_weight([&](std::size_t weight, std::size_t unit, std::size_t input) {
+      next[unit] += weights[weight] * values[input];
+    });
+    if (l + 1 < architecture.layers()) {
+      for (double& value : next) value = LeakyRelu{architecture.slope(l)}.apply(value);
     }
     values.swap(next);
   }

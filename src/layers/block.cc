@@ -12,9 +12,8 @@ namespace {
 // Of a layer, as a matrix with a row per unit.
 backend::Operand weights_of(const Architecture& architecture, std::size_t layer,
                             const Vector& weights) {
-  const std::size_t fan_in = architecture.fan_in(layer);
-  return {weights.data() + architecture.offset(layer), architecture.width(layer), fan_in, fan_in,
-          1};
+  const auto [first, units, inputs, bias] = architecture.layer(layer);
+  return {weights.data() + first, units, inputs, inputs, 1};
 }
 
 // The inputs of the first layer: a column each, then ones for the bias.
@@ -52,7 +51,7 @@ Block::Block(const Architecture& architecture, JointUnit unit, const Vector& wei
     : architecture_(architecture), weights_(weights), layers_(architecture.layers()) {
   layers_[0].units = first_units(inputs, first, count, architecture.inputs());
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    Matrix sums = Matrix::Zero(index(count), index(architecture.width(l)));
+    Matrix sums = Matrix::Zero(index(count), index(architecture.layer(l).units));
     backend::add_product(backend::operand(layers_[l].units),
                          weights_of(architecture, l, weights).transposed(), backend::target(sums));
     if (l + 1 == layers_.size()) {
@@ -88,7 +87,7 @@ void Block::write(Matrix back, std::size_t lot_rows, Matrix& lots) const {
     for (std::size_t lot = 0; lot < lot_count; ++lot) {
       const std::size_t begin = lot * lot_rows;
       const std::size_t rows = std::min(lot_rows, count - begin);
-      double* to = lots.data() + (lot * size + architecture_.offset(l)) * lot_rows;
+      double* to = lots.data() + (lot * size + architecture_.layer(l).first) * lot_rows;
       for (Eigen::Index i = 0; i < back.cols(); ++i) {
         for (Eigen::Index j = 0; j < units.cols(); ++j, to += lot_rows) {
           multiply_rows(rows, back.data() + i * back.rows() + begin,

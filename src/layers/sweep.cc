@@ -18,8 +18,7 @@ Sweep<T>::Sweep(const Architecture& architecture, Rule rule,
   variance_.resize(architecture.weight_count() + slack, T(1));
   std::size_t widest = 0;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    const std::size_t outputs = architecture.width(l);
-    const std::size_t inputs = architecture.fan_in(l);
+    const auto [first, outputs, inputs, bias] = architecture.layer(l);
     const bool last = l + 1 == architecture.layers();
     const std::vector<T> of_units(outputs + slack);
     const std::vector<T> of_inputs(inputs + slack);
@@ -27,8 +26,8 @@ Sweep<T>::Sweep(const Architecture& architecture, Rule rule,
                 .inputs = inputs,
                 .slope = T(last ? 1 : architecture.slope(l)),
                 .prior_precision = T(1 / architecture.prior_variance_of_sum(l)),
-                .mean = mean_.data() + architecture.offset(l),
-                .variance = variance_.data() + architecture.offset(l),
+                .mean = mean_.data() + first,
+                .variance = variance_.data() + first,
                 .input_mean = of_inputs,
                 .input_variance = of_inputs,
                 .input_square = of_inputs,
@@ -42,7 +41,7 @@ Sweep<T>::Sweep(const Architecture& architecture, Rule rule,
                 .back_variance = of_units,
                 .to_input_tau = of_inputs,
                 .to_input_rho = of_inputs};
-    if (architecture.has_bias(l)) {
+    if (bias) {
       layer.input_mean[inputs - 1] = 1;
       layer.input_square[inputs - 1] = 1;
     }

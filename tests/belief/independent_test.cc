@@ -680,7 +680,7 @@ TEST(BadInput, AWeightSoNarrowThatItsMessageHasNoDigitsIsABreakdown) {
   // In single precision the square of its variance is 0.
   const Table table = wave(40, 0.3, 1);
   WeightPrior prior = draw_prior(small(), 1);
-  prior.variance[small().offset(1)] = 1e-25;
+  prior.variance[small().layer(1).first] = 1e-25;
   for (const LedgerMode mode : {LedgerMode::full, LedgerMode::average, LedgerMode::none}) {
     TrainingOptions options = epochs(3);
     options.ledger = mode;

@@ -165,8 +165,8 @@ double row_value(const Architecture& network, JointUnit unit, const Vector& weig
   double value = 0;
   for (std::size_t l = 0; l < layers; ++l) {
     units[l].push_back(1);
-    const double* w = weights.data() + network.offset(l);
-    for (std::size_t i = 0; i < network.width(l); ++i, w += units[l].size()) {
+    const double* w = weights.data() + network.layer(l).first;
+    for (std::size_t i = 0; i < network.layer(l).units; ++i, w += units[l].size()) {
       double z = 0;
       for (std::size_t j = 0; j < units[l].size(); ++j) z += w[j] * units[l][j];
       value = z;
@@ -179,11 +179,11 @@ double row_value(const Architecture& network, JointUnit unit, const Vector& weig
   std::vector<double> back{1};
   for (std::size_t l = layers; l-- > 0;) {
     const std::size_t fan_in = units[l].size();
-    const double* w = weights.data() + network.offset(l);
+    const double* w = weights.data() + network.layer(l).first;
     std::vector<double> below(fan_in, 0);
     for (std::size_t i = 0; i < back.size(); ++i) {
       for (std::size_t j = 0; j < fan_in; ++j) {
-        gradient[network.offset(l) + i * fan_in + j] = back[i] * units[l][j];
+        gradient[network.layer(l).weight(i, j)] = back[i] * units[l][j];
         below[j] += back[i] * w[i * fan_in + j];
       }
     }

@@ -89,12 +89,12 @@ class NetworkGraph {
   std::vector<Step> add_layer(std::size_t l, const WeightPrior& prior,
                               std::vector<Variable>& units) {
     std::vector<Step> to_sums, to_parts, to_weights, to_copies, to_units;
-    const std::size_t width = network_.width(l);
+    const std::size_t width = network_.layer(l).units;
     std::vector<std::vector<Variable>> inputs;
     for (const Variable unit : units) {
       inputs.push_back(l == 0 ? std::vector<Variable>(width, unit) : copies(unit, width, to_units));
     }
-    if (network_.has_bias(l)) inputs.emplace_back(width, known(1));
+    if (network_.layer(l).bias) inputs.emplace_back(width, known(1));
     std::vector<Variable> next;
     for (std::size_t i = 0; i < width; ++i) {
       std::vector<Variable> parts{graph.variable()};

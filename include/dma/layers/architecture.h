@@ -1,7 +1,6 @@
-// layers/architecture.h: a dense network, and the prior of its weights.
+// layers/architecture.h: a network as a list of layers, and the prior of its weights.
 //
-// Weights lie in one flat array, layer by layer, unit by unit: weight j of unit i of layer l is at
-// offset(l) + i * fan_in(l) + j. A bias is a constant input 1, the last one of its layer.
+// Weights lie in one flat array, layer by layer; where those of a layer stand, the layer knows (layers/dense.h).
 #pragma once
 
 #include <cstddef>
@@ -12,6 +11,7 @@
 
 #include <dma/base/error.h>
 #include <dma/factors/factor.h>
+#include <dma/layers/dense.h>
 
 namespace dma {
 
@@ -30,15 +30,12 @@ struct Architecture {
   std::size_t layers() const { return widths.size() - 1; }
   std::size_t inputs() const { return widths.front(); }
   std::size_t outputs() const { return widths.back(); }
-  std::size_t width(std::size_t layer) const { return widths[layer + 1]; }
   double slope(std::size_t layer) const { return slopes[slopes.size() == 1 ? 0 : layer]; }
-  bool has_bias(std::size_t layer) const { return bias[bias.size() == 1 ? 0 : layer]; }
   double prior_variance_of_sum(std::size_t layer) const {
     return activation_variance[activation_variance.size() == 1 ? 0 : layer];
   }
-  std::size_t fan_in(std::size_t layer) const { return widths[layer] + (has_bias(layer) ? 1 : 0); }
-  std::size_t offset(std::size_t layer) const;
-  std::size_t weight_count() const { return offset(layers()); }
+  Dense layer(std::size_t index) const;
+  std::size_t weight_count() const;
   std::size_t layer_of(std::size_t weight) const;
 
   // Throws NetworkError if something is wrong, or if the rule has no message for a slope.
@@ -52,9 +49,17 @@ struct WeightPrior {
   void validate(const Architecture& architecture) const;
 };
 
-// The paper's prior (App. E): mean drawn from N(0, 1 / fan_in), variance scale / (layers fan_in). Each
+// The paper's prior (App. E): mean drawn from N(0, 1 / inputs), variance scale / (layers inputs), by layer. Each
 // seed is one draw of the means.
 WeightPrior draw_prior(const Architecture& architecture, std::uint64_t seed, double scale = 1);
+
+// Where the fit of a joint network starts: N(0, gain^2 / inputs), biases N(0, gain^2 / 4); in the last layer
+// N(0, 0.01 / inputs), biases 0. A bias does not count as an input.
+std::vector<double> draw_start(const Architecture& architecture, std::uint64_t seed, double gain);
+
+// Of each weight, the group with which it shares a prior precision: input columns (one by one or together), bias, then
+// weights and bias of every further layer. The last group is the output's bias. Every layer has a bias.
+std::vector<std::size_t> weight_groups(const Architecture& architecture, bool by_column);
 
 // The network as a plain function: values holds one row of inputs and becomes the outputs.
 void evaluate(const Architecture& architecture, std::span<const double> weights,
