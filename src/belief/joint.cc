@@ -37,10 +37,10 @@ class KnowledgePredictor final : public Predictor {
  public:
   explicit KnowledgePredictor(const JointKnowledge& known)
       : architecture_(known.function.architecture),
-        function_(known.function),
+        function_(detail::cpu_backend().predictor(known.function)),
         likelihood_(known.likelihood),
         noise_inputs_(known.noise_inputs) {
-    if (known.log_noise) log_noise_.emplace(*known.log_noise);
+    if (known.log_noise) log_noise_ = detail::cpu_backend().predictor(*known.log_noise);
   }
 
   OutputMoments outputs(std::span<const double> inputs, std::size_t rows,
@@ -75,8 +75,8 @@ class KnowledgePredictor final : public Predictor {
     const std::size_t rows = end - begin;
     const std::size_t outputs = architecture_.outputs();
     double* mean = result.mean.data() + begin * outputs;
-    function_.predict(inputs, rows, mean, result.variance.data() + begin * outputs,
-                      result.covariance.data() + begin * outputs * outputs);
+    function_->predict(inputs, rows, mean, result.variance.data() + begin * outputs,
+                       result.covariance.data() + begin * outputs * outputs);
     if (!log_noise_) return;
     log_noise_->predict(detail::noise_inputs(inputs, {mean, rows}, noise_inputs_), rows,
                         result.log_scale_mean.data() + begin,
@@ -84,8 +84,7 @@ class KnowledgePredictor final : public Predictor {
   }
 
   Architecture architecture_;
-  detail::JointPredictor function_;
-  std::optional<detail::JointPredictor> log_noise_;
+  std::unique_ptr<detail::JointPredictor> function_, log_noise_;  // the latter may be null
   std::shared_ptr<const Likelihood> likelihood_;
   NoiseInputs noise_inputs_;
 };

@@ -6,9 +6,16 @@
 #include <dma/special/random.h>
 
 #include "base/require.h"
+#include "belief/joint_backend.h"
 
 namespace dma {
 namespace detail {
+
+std::vector<double> only_output(std::size_t output, std::size_t outputs, std::size_t rows) {
+  std::vector<double> factors(rows * outputs, 0);
+  for (std::size_t n = 0; n < rows; ++n) factors[n * outputs + output] = 1;
+  return factors;
+}
 
 Matrix factor_of(const JointPosterior& posterior) {
   const Eigen::Index size = index(posterior.mean.size());
@@ -29,11 +36,7 @@ void set_factor(const Matrix& lower, JointPosterior& posterior) {
 }
 
 Matrix factorised(Matrix precision) {
-  require(
-      backend::factorise(backend::target(precision)),
-      "a joint precision is not positive definite: some rows weigh so much that what the others "
-      "say is lost beside them; look for a number far from those of the fit and leave its row "
-      "out, or learn with independent weights");
+  require(backend::factorise(backend::target(precision)), not_positive_definite);
   return precision;
 }
 
@@ -79,92 +82,6 @@ Vector variances_of(const Matrix& inverse) {
   return result;
 }
 
-namespace {
-
-// Factors for write_gradients().
-std::vector<double> only_output(std::size_t output, std::size_t outputs, std::size_t rows) {
-  std::vector<double> factors(rows * outputs, 0);
-  for (std::size_t n = 0; n < rows; ++n) factors[n * outputs + output] = 1;
-  return factors;
-}
-
-Vector step_of(const JointPosterior& posterior) {
-  return posterior.centre.empty() ? Vector() : mean_of(posterior) - centre_of(posterior);
-}
-
-}  // namespace
-
-JointPredictor::JointPredictor(const JointPosterior& posterior)
-    : JointPredictor(posterior.architecture, posterior.unit, centre_of(posterior),
-                     step_of(posterior), factor_of(posterior)) {}
-
-JointPredictor::JointPredictor(Architecture architecture, JointUnit unit, Vector centre,
-                               Vector step, Matrix factor)
-    : architecture_(std::move(architecture)),
-      unit_(unit),
-      centre_(std::move(centre)),
-      step_(std::move(step)),
-      inverse_(inverse_of(std::move(factor))),
-      whitening_(backend::operand(inverse_)) {
-  if (architecture_.outputs() == 1) inverse_.resize(0, 0);
-}
-
-// mean[n] += g step, g row n of the lots.
-void JointPredictor::add_steps(const Matrix& lots, std::size_t rows, double* mean) const {
-  const auto lot = static_cast<std::size_t>(lots.rows());
-  const auto size = static_cast<std::size_t>(step_.size());
-  for (std::size_t first = 0; first < rows; first += lot) {
-    const std::size_t count = std::min(lot, rows - first);
-    backend::add_product({lots.data() + first * size, count, size, 1, lot}, backend::operand(step_),
-                         {mean + first, count, 1, count});
-  }
-}
-
-void JointPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
-                             double* variance, double* covariance) const {
-  const std::size_t outputs = architecture_.outputs();
-  Matrix lots;
-  each_block(rows, [&](std::size_t first, std::size_t count) {
-    double* means = mean + first * outputs;
-    const Block block(architecture_, unit_, centre_, inputs, first, count, means);
-    if (outputs > 1) {
-      predict_several(block, count, means, variance + first * outputs,
-                      covariance + first * outputs * outputs);
-      return;
-    }
-    block.write_lots(0, whitening_.lot_rows(), lots);
-    if (step_.size() > 0) add_steps(lots, count, means);
-    whitening_.squares(lots.data(), count, variance + first);
-  });
-}
-
-// With whitened gradients W_k = L^-1 J_k' of output k: the covariance of outputs i and j is W_i' W_j.
-void JointPredictor::predict_several(const Block& block, std::size_t rows, double* mean,
-                                     double* variance, double* covariance) const {
-  const std::size_t outputs = architecture_.outputs();
-  std::vector<Matrix> whitened(outputs);
-  Matrix gradients;
-  for (std::size_t k = 0; k < outputs; ++k) {
-    block.write_gradients(only_output(k, outputs, rows), gradients);
-    if (step_.size() > 0) {
-      const Vector steps = gradients * step_;
-      for (std::size_t n = 0; n < rows; ++n) mean[n * outputs + k] += steps[index(n)];
-    }
-    whitened[k] = Matrix::Zero(gradients.rows(), gradients.cols());
-    backend::add_product(backend::operand(gradients), backend::operand(inverse_).transposed(),
-                         backend::target(whitened[k]), backend::Holds::all, backend::Holds::upper);
-  }
-  for (std::size_t i = 0; i < outputs; ++i) {
-    for (std::size_t j = 0; j < outputs; ++j) {
-      const Vector products = whitened[i].cwiseProduct(whitened[j]).rowwise().sum();
-      for (std::size_t n = 0; n < rows; ++n) {
-        covariance[(n * outputs + i) * outputs + j] = products[index(n)];
-        if (i == j) variance[n * outputs + i] = products[index(n)];
-      }
-    }
-  }
-}
-
 OutputMoments room_for(const Architecture& architecture, std::size_t rows) {
   const std::size_t outputs = architecture.outputs();
   OutputMoments moments{std::vector<double>(rows * outputs), std::vector<double>(rows * outputs)};
@@ -172,17 +89,14 @@ OutputMoments room_for(const Architecture& architecture, std::size_t rows) {
   return moments;
 }
 
-OutputMoments JointPredictor::outputs(std::span<const double> inputs, std::size_t rows) const {
-  OutputMoments moments = room_for(architecture_, rows);
-  predict(inputs, rows, moments.mean.data(), moments.variance.data(), moments.covariance.data());
-  return moments;
-}
-
 }  // namespace detail
 
 OutputMoments outputs_of(const JointPosterior& posterior, std::span<const double> inputs,
                          std::size_t rows) {
-  return detail::JointPredictor(posterior).outputs(inputs, rows);
+  OutputMoments moments = detail::room_for(posterior.architecture, rows);
+  detail::cpu_backend().predictor(posterior)->predict(
+      inputs, rows, moments.mean.data(), moments.variance.data(), moments.covariance.data());
+  return moments;
 }
 
 // f(x; c) + J (m - c + L'^-1 z), z standard normal: the covariance is J (L L')^-1 J'.

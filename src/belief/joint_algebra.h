@@ -9,6 +9,11 @@
 
 namespace dma::detail {
 
+inline constexpr const char* not_positive_definite =
+    "a joint precision is not positive definite: some rows weigh so much that what the others "
+    "say is lost beside them; look for a number far from those of the fit and leave its row "
+    "out, or learn with independent weights";
+
 // L; what is above the diagonal is not set.
 Matrix factor_of(const JointPosterior& posterior);
 void set_factor(const Matrix& lower, JointPosterior& posterior);
@@ -31,31 +36,8 @@ Vector centre_of(const JointPosterior& posterior);
 // See JointCertificate. Over a few functions, drawn with a seed of its own.
 double linearisation_error(const JointPosterior& posterior, std::span<const double> inputs);
 
-// A posterior made ready for many rows: |L^-1 J'|^2 is a product, which is faster than solving.
-class JointPredictor {
- public:
-  explicit JointPredictor(const JointPosterior& posterior);
-  // f(x; centre) + J step, with covariance (factor factor')^-1 of the weights; a step of no size is none.
-  JointPredictor(Architecture architecture, JointUnit unit, Vector centre, Vector step,
-                 Matrix factor);
-
-  // Into arrays of rows x outputs; the covariance is written if there is more than one output.
-  void predict(std::span<const double> inputs, std::size_t rows, double* mean, double* variance,
-               double* covariance) const;
-  OutputMoments outputs(std::span<const double> inputs, std::size_t rows) const;
-
- private:
-  void add_steps(const Matrix& lots, std::size_t rows, double* mean) const;
-  void predict_several(const Block& block, std::size_t rows, double* mean, double* variance,
-                       double* covariance) const;
-
-  Architecture architecture_;
-  JointUnit unit_;
-  Vector centre_;
-  Vector step_;
-  Matrix inverse_;  // of the factor; empty if there is one output
-  backend::Whitening whitening_;
-};
+// Factors for Block::write_gradients(): the gradients of this output alone.
+std::vector<double> only_output(std::size_t output, std::size_t outputs, std::size_t rows);
 
 // Room for the moments of so many rows.
 OutputMoments room_for(const Architecture& architecture, std::size_t rows);

@@ -11,45 +11,19 @@ namespace {
 constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
 constexpr double least_determined = 1e-9;
 
-// Column c of the root of every row: rows x outputs.
-std::vector<double> column_of_roots(const RowMatrix& roots, std::size_t c, std::size_t outputs,
-                                    std::size_t rows) {
-  std::vector<double> factors;
-  for (std::size_t n = 0; n < rows; ++n) {
-    const double* own = roots.data() + (n * outputs + c) * outputs;
-    factors.insert(factors.end(), own, own + outputs);
-  }
-  return factors;
-}
-
-// The message's mean counts from 0, the gradient from the weights.
-void append_messages(const std::vector<Matrix>& gradients, const RowMatrix& slope,
-                     const Vector& weights, JointLedger& ledger) {
-  const Eigen::Index rows = gradients.front().rows();
-  RowMatrix shifts(rows, index(gradients.size()));
-  for (std::size_t c = 0; c < gradients.size(); ++c) {
-    shifts.col(index(c)) = slope.col(index(c)).head(rows) + gradients[c] * weights;
-  }
-  ledger.shifts.insert(ledger.shifts.end(), shifts.data(), shifts.data() + shifts.size());
-  RowMatrix by_row(rows, weights.size() * index(gradients.size()));
-  for (std::size_t c = 0; c < gradients.size(); ++c) {
-    by_row.middleCols(index(c) * weights.size(), weights.size()) = gradients[c];
-  }
-  ledger.gradients.insert(ledger.gradients.end(), by_row.data(), by_row.data() + by_row.size());
+// Throws NetworkError if it is not positive definite in numbers.
+std::unique_ptr<PosteriorFactor> factor_of(const JointBackend& backend, const MessageSum& sum,
+                                           const PriorPrecision& prior) {
+  auto factor = backend.factor();
+  require(factor->set(sum, prior), not_positive_definite);
+  return factor;
 }
 
 }  // namespace
 
-// Sums over rows: what the messages say, without the prior.
-struct JointNetwork::Messages {
-  Matrix precision;            // lower triangle
-  Vector gradient;             // of the log likelihood at the weights
-  std::vector<double> values;  // f of every row: rows x outputs
-};
-
 JointNetwork::JointNetwork(Architecture architecture, JointUnit unit, double prior_precision,
-                           bool by_column)
-    : architecture_(std::move(architecture)), unit_(unit) {
+                           bool by_column, const JointBackend& backend)
+    : architecture_(std::move(architecture)), unit_(unit), backend_(&backend) {
   architecture_.validate(Rule::linear);
   for (std::size_t l = 0; l < architecture_.layers(); ++l) {
     require(architecture_.layer(l).bias, "every layer of a joint network has a bias");
@@ -60,8 +34,9 @@ JointNetwork::JointNetwork(Architecture architecture, JointUnit unit, double pri
   weights_ = Vector::Zero(index(group_.size()));
 }
 
-JointNetwork::JointNetwork(const JointPosterior& posterior, bool by_column)
-    : JointNetwork(posterior.architecture, posterior.unit, 1, by_column) {
+JointNetwork::JointNetwork(const JointPosterior& posterior, bool by_column,
+                           const JointBackend& backend)
+    : JointNetwork(posterior.architecture, posterior.unit, 1, by_column, backend) {
   weights_ = centre_of(posterior);
   for (std::size_t k = 0; k < group_.size(); ++k) {
     precision_[group_[k]] = posterior.prior_precision[k];
@@ -93,42 +68,6 @@ std::size_t JointNetwork::bounded_precisions() const {
       }));
 }
 
-std::vector<double> JointNetwork::values(std::span<const double> inputs, std::size_t rows) const {
-  const std::size_t outputs = architecture_.outputs();
-  std::vector<double> result(rows * outputs);
-  each_block(rows, [&](std::size_t first, std::size_t count) {
-    write_values(architecture_, unit_, weights_, inputs, first, count,
-                 result.data() + first * outputs);
-  });
-  return result;
-}
-
-// A row sends one message of rank one per column c of the root R of its curvature: gradient g = J' R_c, shift s_c + g w.
-JointNetwork::Messages JointNetwork::messages(std::span<const double> inputs, const RowTerms& terms,
-                                              JointLedger* ledger) const {
-  const Eigen::Index size = weights_.size();
-  const std::size_t outputs = architecture_.outputs();
-  Messages sum{Matrix::Zero(size, size), Vector::Zero(size),
-               std::vector<double>(terms.rows() * outputs)};
-  std::vector<Matrix> gradients(outputs);  // by column of the roots
-  RowMatrix root(index(block_rows * outputs), index(outputs));
-  RowMatrix slope(index(block_rows), index(outputs));
-  each_block(terms.rows(), [&](std::size_t first, std::size_t count) {
-    double* values = sum.values.data() + first * outputs;
-    const Block block(architecture_, unit_, weights_, inputs, first, count, values);
-    terms.expand(first, {values, count * outputs}, root.data(), slope.data());
-    for (std::size_t c = 0; c < outputs; ++c) {
-      block.write_gradients(column_of_roots(root, c, outputs, count), gradients[c]);
-      sum.gradient.noalias() += gradients[c].transpose() * slope.col(index(c)).head(index(count));
-    }
-    if (ledger != nullptr) append_messages(gradients, slope, weights_, *ledger);
-    for (const Matrix& own : gradients) {
-      backend::add_square(backend::operand(own).transposed(), backend::target(sum.precision));
-    }
-  });
-  return sum;
-}
-
 double JointNetwork::prior_loss() const {
   if (standing_mean_.size() > 0) {
     const Vector away = weights_ - standing_mean_;
@@ -144,31 +83,17 @@ Vector JointNetwork::prior_gradient() const {
   return -prior().cwiseProduct(weights_);
 }
 
-// Prior times messages, the lower triangle.
-void JointNetwork::set_posterior_precision(const Messages& sum, Matrix& precision) const {
-  precision.resize(weights_.size(), weights_.size());
-  precision.triangularView<Eigen::Lower>() = sum.precision;
-  if (standing_mean_.size() > 0) {
-    precision.triangularView<Eigen::Lower>() += standing_precision_;
-  } else {
-    precision.diagonal() += prior();
-  }
-}
-
-Matrix JointNetwork::posterior_factor(const Messages& sum) const {
-  Matrix precision;
-  set_posterior_precision(sum, precision);
-  return factorised(std::move(precision));
+PriorPrecision JointNetwork::prior_precision() const {
+  return {prior(), standing_mean_.size() > 0 ? &standing_precision_ : nullptr};
 }
 
 // MacKay's fixed point: precision = (well determined weights of the group) / (sum of their squares).
 // Returns the number of well determined weights; nothing is learnt, and nothing returned, from a precision that is not
 // positive definite in numbers.
-std::optional<double> JointNetwork::learn_precisions(const Messages& sum) {
-  Matrix factor;
-  set_posterior_precision(sum, factor);
-  if (!backend::factorise(backend::target(factor))) return {};
-  const Vector variance = variances_of(inverse_of(std::move(factor)));
+std::optional<double> JointNetwork::learn_precisions(const MessageSum& sum) {
+  const auto factor = backend_->factor();
+  if (!factor->set(sum, prior_precision())) return {};
+  const Vector variance = factor->take_variances();
   std::vector<double> determined(precision_.size(), 0);
   std::vector<double> squares(precision_.size(), 0);
   for (std::size_t k = 0; k < group_.size(); ++k) {
@@ -189,17 +114,16 @@ std::optional<double> JointNetwork::learn_precisions(const Messages& sum) {
 }
 
 // Damped until the density rises. False if it never does.
-bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms, const Messages& sum,
-                        double& damping, double& gain) {
+bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms,
+                        const MessageSum& sum, double& damping, double& gain) {
   const Vector old = weights_;
   const double base = terms.loss(sum.values) + prior_loss();
   const Vector gradient = sum.gradient + prior_gradient();
-  Matrix factor;
+  const PriorPrecision prior = prior_precision();
+  const auto factor = backend_->factor();
   for (int attempt = 0; attempt < 8; ++attempt) {
-    set_posterior_precision(sum, factor);
-    factor.diagonal() *= 1 + damping;
-    if (backend::factorise(backend::target(factor))) {
-      weights_ = old + solution(factor, gradient);
+    if (factor->set(sum, prior, damping)) {
+      weights_ = old + factor->solve(gradient);
       const double now = terms.loss(values(inputs, terms.rows())) + prior_loss();
       if (now < base) {
         gain = base - now;
@@ -219,7 +143,7 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
                              const OnEpoch& after_epoch) {
   NetworkFit fit = start;
   if (fit.epochs == 0) fit.damping = settings.damping;
-  Messages sum = messages(inputs, terms, nullptr);
+  auto sum = messages(inputs, terms);
   const auto count = static_cast<double>(terms.rows());
   const bool learn = standing_mean_.size() == 0;
   for (std::size_t epoch = fit.epochs; epoch < settings.epochs && fit.settled < settings.patience;
@@ -230,21 +154,20 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
       return fit;
     }
     if (learn && settings.learns_at(epoch)) {
-      if (const auto determined = learn_precisions(sum)) {
-        const RowTerms::Learnt learnt = terms.learn(sum.values, *determined);
+      if (const auto determined = learn_precisions(*sum)) {
+        const RowTerms::Learnt learnt = terms.learn(sum->values, *determined);
         fit.bounded = learnt.bounded;
         if (learnt.factor) {
-          sum.precision *= *learnt.factor;
-          sum.gradient *= *learnt.factor;
+          sum->multiply(*learnt.factor);
         } else {
-          sum = messages(inputs, terms, nullptr);
+          sum = messages(inputs, terms);
         }
       }
     }
     double gain = 0;
-    const bool stepped = step(inputs, terms, sum, fit.damping, gain);
-    if (stepped) sum = messages(inputs, terms, nullptr);
-    fit.train_nll.push_back(terms.mean_nll(sum.values));
+    const bool stepped = step(inputs, terms, *sum, fit.damping, gain);
+    if (stepped) sum = messages(inputs, terms);
+    fit.train_nll.push_back(terms.mean_nll(sum->values));
     if (epoch >= settings.evidence_from + 6) {
       fit.settled = gain < settings.tolerance * count ? fit.settled + 1 : 0;
     }
@@ -295,13 +218,13 @@ void JointNetwork::restore(Arrays stored) {
 
 JointPosterior JointNetwork::posterior(std::span<const double> inputs, const RowTerms& terms,
                                        JointLedger* ledger, double* step_left) const {
-  const Messages sum = messages(inputs, terms, ledger);
-  const Matrix factor = posterior_factor(sum);
+  const auto sum = messages(inputs, terms, ledger);
+  const auto factor = factor_of(*backend_, *sum, prior_precision());
+  const Vector gradient = sum->gradient + prior_gradient();
   if (step_left != nullptr) {
     // The step P g has length |L^-1 g| in standard deviations.
-    Vector step = sum.gradient + prior_gradient();
-    factor.triangularView<Eigen::Lower>().solveInPlace(step);
-    *step_left = std::sqrt(step.squaredNorm() / static_cast<double>(step.size()));
+    *step_left =
+        std::sqrt(factor->whitened_square(gradient) / static_cast<double>(gradient.size()));
   }
   const Vector prior_precision = prior();
   JointPosterior result{architecture_,
@@ -309,22 +232,13 @@ JointPosterior JointNetwork::posterior(std::span<const double> inputs, const Row
                         {weights_.begin(), weights_.end()},
                         {prior_precision.begin(), prior_precision.end()},
                         {}};
-  set_factor(factor, result);
+  set_factor(factor->lower(), result);
   if (standing_mean_.size() > 0) {
     // What stands, times the messages, to the bit: so that they can be taken out again.
-    set_mean(weights_ + solution(factor, sum.gradient + prior_gradient()), result);
+    set_mean(weights_ + factor->solve(gradient), result);
     result.centre.assign(weights_.begin(), weights_.end());
   }
   return result;
-}
-
-JointPredictor JointNetwork::predictor(std::span<const double> inputs,
-                                       const RowTerms& terms) const {
-  const Messages sum = messages(inputs, terms, nullptr);
-  Matrix factor = posterior_factor(sum);
-  Vector step;
-  if (standing_mean_.size() > 0) step = solution(factor, sum.gradient + prior_gradient());
-  return {architecture_, unit_, weights_, std::move(step), std::move(factor)};
 }
 
 }  // namespace dma::detail

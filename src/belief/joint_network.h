@@ -9,6 +9,7 @@
 #include <dma/belief/joint.h>
 
 #include "belief/joint_algebra.h"
+#include "belief/joint_backend.h"
 
 namespace dma::detail {
 
@@ -46,9 +47,11 @@ struct NetworkFit {
 class JointNetwork {
  public:
   // by_column: every input column has a precision of its own.
-  JointNetwork(Architecture architecture, JointUnit unit, double prior_precision, bool by_column);
+  JointNetwork(Architecture architecture, JointUnit unit, double prior_precision, bool by_column,
+               const JointBackend& backend = cpu_backend());
   // Goes on from an earlier fit, where its messages were linearised.
-  JointNetwork(const JointPosterior& posterior, bool by_column);
+  JointNetwork(const JointPosterior& posterior, bool by_column,
+               const JointBackend& backend = cpu_backend());
 
   // See layers/architecture.h.
   void draw_start(std::uint64_t seed, double gain);
@@ -71,28 +74,29 @@ class JointNetwork {
   // given, is how far the next step would go: see JointCertificate.
   JointPosterior posterior(std::span<const double> inputs, const RowTerms& terms,
                            JointLedger* ledger, double* step_left = nullptr) const;
-  // What posterior() would predict.
-  JointPredictor predictor(std::span<const double> inputs, const RowTerms& terms) const;
-  std::vector<double> values(std::span<const double> inputs, std::size_t rows) const;
+  std::vector<double> values(std::span<const double> inputs, std::size_t rows) const {
+    return backend_->values(here(), inputs, rows);
+  }
   std::size_t bounded_precisions() const;
   const Architecture& architecture() const { return architecture_; }
 
  private:
-  struct Messages;
-
-  Messages messages(std::span<const double> inputs, const RowTerms& terms,
-                    JointLedger* ledger) const;
+  NetworkAt here() const { return {architecture_, unit_, weights_}; }
+  std::unique_ptr<MessageSum> messages(std::span<const double> inputs, const RowTerms& terms,
+                                       JointLedger* ledger = nullptr) const {
+    return backend_->messages(here(), inputs, terms, ledger);
+  }
   double prior_loss() const;
   Vector prior_gradient() const;
-  void set_posterior_precision(const Messages& sum, Matrix& precision) const;
-  Matrix posterior_factor(const Messages& sum) const;
-  std::optional<double> learn_precisions(const Messages& sum);
-  bool step(std::span<const double> inputs, const RowTerms& terms, const Messages& sum,
+  PriorPrecision prior_precision() const;
+  std::optional<double> learn_precisions(const MessageSum& sum);
+  bool step(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,
             double& damping, double& gain);
   Vector prior() const;
 
   Architecture architecture_;
   JointUnit unit_;
+  const JointBackend* backend_;
   Vector weights_;
   std::vector<std::size_t> group_;  // of each weight
   std::vector<double> precision_;   // of each group
