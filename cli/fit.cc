@@ -369,20 +369,22 @@ void add_fit(Command app) {
       .text("M")
       .group("Network");
 
-  command.option("--epochs", options.epochs, "at most so many passes (default: 40)")
+  command
+      .option("--epochs", options.epochs,
+              "maximum passes over the rows (default: up to 105, by belief and rows)")
       .whole(1, most_epochs)
       .text("N")
       .group("Training");
   command
       .option("--tolerance", options.tolerance,
-              "stop when the training log-likelihood changes by less than this share; 0: "
-              "never (default: 0.0001)")
+              "an epoch that changes the fit by less than this has settled, in nats per row; "
+              "0: none does (default: 0.0001)")
       .real(0, any_size)
       .text("X")
       .group("Training");
   command
       .option("--patience", options.patience,
-              "stop after so many epochs without improvement; 0: never (default)")
+              "stop after so many settled epochs in a row; 0: only --epochs stops (default: 3)")
       .whole(0, most_epochs)
       .text("N")
       .group("Training");

@@ -250,12 +250,10 @@ void add_training(const Model& model, Entries& facts) {
   facts.add("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
   std::size_t longest = 0;
   for (const auto& curve : report.training) longest = std::max(longest, curve.size());
-  if (longest > report.epochs) {
-    facts.add(
-        "training curve",
-        fmt::format("{} epochs: with those before, on some of the rows, or after, while noise "
-                    "and function are refined in turn",
-                    longest));
+  if (longest > 0 && longest < report.epochs) {
+    facts.add("training curve",
+              fmt::format("the {} epochs that learnt the function; the others learnt its noise",
+                          longest));
   }
   if (report.stream) {
     facts.add("training curve, NLL", "not known: a stream, every row was seen once");

@@ -16,11 +16,13 @@ Mixture<double> fit_paper(Rule rule, std::size_t draws, const Task& task, std::u
   const TrainingOptions options{
       .batch_size = task.batch_size,
       .max_epochs = task.max_epochs,
+      .tolerance = 0,
       .likelihood = gaussian({.variance = {task.noise_deviation * task.noise_deviation}})};
   std::vector<std::uint64_t> seeds;
   for (std::size_t m = 0; m < draws; ++m) seeds.push_back(prior_seed(seed, m));
   const Data data{task.train.features, task.train.targets, task.train.size()};
-  return fit_mixture<double>(task.model, seeds, data, options, {.rule = rule});
+  return fit_mixture<double>(task.model, seeds, data, options,
+                             {.rule = rule, .relative_tolerance = 0.1});
 }
 
 Fit paper_fit(Rule rule, std::size_t draws, const Task& task, std::uint64_t seed) {

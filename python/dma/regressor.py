@@ -41,12 +41,13 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         or as one number ("constant"). "auto": "input" if the belief is joint, else "constant".
     ensemble : "auto" or int, default="auto"
         Posteriors from different starts, mixed. "auto": 4, or 2 of a joint belief over 3000 rows or more.
-    max_epochs : int, default=40
-        At most so many passes over the rows.
+    max_epochs : "auto" or int, default="auto"
+        Maximum passes over the rows. "auto": 105 for a joint belief (98 for 3000 rows or more), 40 for an
+        independent one.
     tol : float, default=1e-4
-        Stop when the training log-likelihood changes by less than this; 0: never.
-    patience : int, default=0
-        Stop after so many epochs without improvement; 0: never.
+        An epoch that changes the fit by less than this has settled, in nats per row; 0: none does.
+    patience : int, default=3
+        Stop after so many settled epochs in a row; 0: only max_epochs stops.
     batch_size : "auto" or int, default="auto"
         Rows that share a message in the ledger, and so are forgotten together. "auto": one, or as few as
         64 MB allow.
@@ -131,9 +132,9 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         rule: str = "linear",
         noise: Any = "auto",
         ensemble: Any = "auto",
-        max_epochs: int = 40,
+        max_epochs: int | str = "auto",
         tol: float = 1e-4,
-        patience: int = 0,
+        patience: int = 3,
         batch_size: Any = "auto",
         ledger: str = "full",
         random_state: Any = None,
@@ -398,7 +399,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             rule=options.rule,
             noise=_noise_asked_for(options),
             ensemble=options.ensemble,
-            max_epochs=options.epochs,
+            max_epochs=options.epochs or "auto",
             tol=options.tolerance,
             patience=options.patience,
             batch_size=options.batch_size or "auto",
@@ -494,7 +495,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             options.noise = _number("noise", self.noise, 0, strictly=True)
         options.ensemble = 0 if _is_auto(self.ensemble) else _whole("ensemble", self.ensemble, 1)
         options.batch_size = 0 if _is_auto(self.batch_size) else _whole("batch_size", self.batch_size, 1)
-        options.epochs = _whole("max_epochs", self.max_epochs, 1)
+        options.epochs = 0 if _is_auto(self.max_epochs) else _whole("max_epochs", self.max_epochs, 1)
         options.patience = _whole("patience", self.patience, 0)
         options.tolerance = _number("tol", self.tol, 0)
         options.slope = _number("slope", self.slope, 0)
@@ -638,14 +639,13 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         for name, reason in self.dropped_features_.items():
             if not reason.startswith(("constant", "empty")):
                 warnings.warn(f"column '{name}' was left out: {reason}", UserWarning, stacklevel=3)
-        # A joint belief over many rows ends with a fixed number of epochs over all of them.
-        if self.stopped_ != "max_epochs" or self.n_iter_ < self.max_epochs or self.tol == 0:
+        if self.stopped_ != "max_epochs" or self.tol == 0:
             return
-        fall = float(np.mean([_recent_fall(curve[: self.n_iter_]) for curve in self.train_nll_curve_]))
+        fall = float(np.mean([_recent_fall(curve) for curve in self.train_nll_curve_]))
         if fall > _UNSETTLED:
             warnings.warn(
-                f"max_epochs={self.max_epochs} was reached while the training NLL still fell, by {fall:.2g} in the "
-                "last fifth of the epochs; raise max_epochs",
+                f"the fit stopped after {self.n_iter_} epochs while the training NLL still fell, by {fall:.2g} in the "
+                "last fifth of them; raise max_epochs",
                 ConvergenceWarning,
                 stacklevel=3,
             )

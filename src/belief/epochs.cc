@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "belief/certificate.h"
+#include "belief/training.h"
 
 namespace dma::detail {
 namespace {
@@ -112,34 +113,31 @@ void Epochs<T>::begin_fit() {
 // Whether the epochs so far meet a criterion; if so, notes which.
 template <std::floating_point T>
 bool Epochs<T>::is_done() {
-  const std::vector<double>& nll = result_.train_nll;
-  const std::size_t epochs = nll.size();
-  if (epochs == 0) return false;
-  if (known_.options.tolerance > 0 && epochs > 1) {
-    const double last = nll[epochs - 2];
-    if (std::abs(nll.back() - last) / std::max(1e-8, std::abs(last)) < known_.options.tolerance) {
-      result_.stopped = Stopped::tolerance;
-      return true;
-    }
-  }
-  if (known_.options.patience > 0 && epochs_since_best() >= known_.options.patience) {
-    result_.stopped = Stopped::patience;
+  if (result_.epochs > 0 && (has_settled() || changes_little())) {
+    result_.stopped = Stopped::tolerance;
     return true;
   }
   result_.stopped = Stopped::max_epochs;
-  return epochs >= known_.options.max_epochs;
+  return result_.epochs >= known_.options.max_epochs;
 }
 
 template <std::floating_point T>
-std::size_t Epochs<T>::epochs_since_best() const {
-  double best = std::numeric_limits<double>::infinity();
-  std::size_t best_epoch = 0;
-  for (std::size_t n = 0; n < result_.train_nll.size(); ++n) {
-    if (!(result_.train_nll[n] < best)) continue;
-    best = result_.train_nll[n];
-    best_epoch = n + 1;
-  }
-  return result_.train_nll.size() - best_epoch;
+bool Epochs<T>::has_settled() const {
+  const std::vector<double>& nll = result_.train_nll;
+  const double tolerance = known_.options.tolerance;
+  std::size_t settled = 0;
+  for (std::size_t n = nll.size(); n-- > 1 && std::abs(nll[n - 1] - nll[n]) < tolerance;) ++settled;
+  return is_over(settled, tolerance, known_.options.patience);
+}
+
+// The paper's rule.
+template <std::floating_point T>
+bool Epochs<T>::changes_little() const {
+  const std::vector<double>& nll = result_.train_nll;
+  if (nll.size() < 2) return false;
+  const double last = nll[nll.size() - 2];
+  const double change = std::abs(nll.back() - last) / std::max(1e-8, std::abs(last));
+  return change < known_.own.relative_tolerance;
 }
 
 // False if the progress callback asked to stop.
@@ -158,8 +156,8 @@ bool Epochs<T>::run_epoch(std::size_t epoch) {
       sweep_from_cavity(b);
     }
     close_batch(b);
-    go_on =
-        !known_.options.progress || known_.options.progress({epoch, b + 1, known_.batches.size()});
+    go_on = !known_.options.progress || known_.options.progress({epoch, known_.options.max_epochs,
+                                                                 b + 1, known_.batches.size()});
   }
   result_.cavity_nll.push_back(known_.own.cavity_score ? cavity_nll(b)
                                                        : std::numeric_limits<double>::quiet_NaN());

@@ -28,7 +28,8 @@ class Epochs {
  private:
   void begin_fit();
   bool is_done();
-  std::size_t epochs_since_best() const;
+  bool has_settled() const;
+  bool changes_little() const;
   bool run_epoch(std::size_t epoch);
   void set_cavity(std::size_t b);
   void close_batch(std::size_t b);

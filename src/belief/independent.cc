@@ -1,7 +1,6 @@
 #include <dma/belief/independent.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
@@ -11,18 +10,19 @@
 #include "belief/epochs.h"
 #include "belief/independent_state.h"
 #include "belief/one_pass.h"
+#include "belief/training.h"
 
 namespace dma {
 namespace {
 
 using detail::require;
 
+constexpr std::size_t usual_epochs = 40;
+
 void validate(const TrainingOptions& options, const IndependentOptions& own) {
-  require(options.batch_size > 0, "batch_size is 0");
-  require(options.max_epochs > 0, "max_epochs is 0");
-  require(options.tolerance >= 0,
-          "tolerance must not be negative, got " + std::to_string(options.tolerance));
-  require(options.likelihood != nullptr, "there is no likelihood");
+  detail::validate(options);
+  require(own.relative_tolerance >= 0,
+          "relative_tolerance must not be negative, got " + std::to_string(own.relative_tolerance));
   require(
       own.cavity_score || !options.likelihood->learns() || own.noise_source != NoiseSource::cavity,
       "noise cannot be learnt from the cavity without cavity_score");
@@ -101,17 +101,6 @@ class PosteriorPredictor final : public Predictor {
 
 }  // namespace
 
-std::string_view name_of(Stopped stopped) {
-  constexpr std::array<std::string_view, 4> names{"tolerance", "patience", "max_epochs",
-                                                  "interrupted"};
-  return names[static_cast<std::size_t>(stopped)];
-}
-
-std::size_t ledger_bytes(LedgerMode mode, std::size_t batches, std::size_t weights,
-                         std::size_t number_bytes) {
-  return mode == LedgerMode::full ? 2 * batches * weights * number_bytes : 0;
-}
-
 NumericalBreakdown::NumericalBreakdown(std::size_t in_layer, std::size_t in_batch,
                                        std::size_t in_example)
     : std::runtime_error("numbers broke down (not finite, or a variance not positive) in layer " +
@@ -171,6 +160,7 @@ class IndependentBelief<T>::State {
               {},
               {},
               {architecture.inputs(), known.likelihood->targets()}} {
+    if (known.options.max_epochs == 0) known.options.max_epochs = usual_epochs;
     Posterior<T>& posterior = known.posterior;
     posterior.architecture = architecture;
     known.show_likelihood();

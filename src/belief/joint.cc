@@ -10,6 +10,7 @@
 #include "belief/batches.h"
 #include "belief/joint_cavity.h"
 #include "belief/joint_fit.h"
+#include "belief/training.h"
 
 namespace dma {
 namespace {
@@ -23,12 +24,8 @@ void validate(const Architecture& architecture, const TrainingOptions& options) 
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     require(architecture.layer(l).bias, "every layer of a joint network has a bias");
   }
-  require(options.batch_size > 0, "batch_size is 0");
-  require(options.max_epochs > 0, "max_epochs is 0");
-  require(options.tolerance >= 0,
-          "tolerance must not be negative, got " + std::to_string(options.tolerance));
+  detail::validate(options);
   require(options.ledger != LedgerMode::average, "a joint belief has no ledger 'average'");
-  require(options.likelihood != nullptr, "there is no likelihood");
 }
 
 // ------------------------------------------------------------------------------------------- predictions

@@ -9,17 +9,8 @@
 namespace dma::detail {
 namespace {
 
-// Found on training rows held out from training (docs/default-method.md).
-constexpr std::size_t later_noise_epochs = 15;
 constexpr double first_prior_precision = 1;
-constexpr std::size_t epochs_over_all = 12;  // of many rows, after some of them
-
-// How often the noise and the function are refined in turn.
-struct Refinement {
-  std::size_t rounds, first_noise_epochs, function_epochs;
-};
-constexpr Refinement of_few{2, 30, 10};
-constexpr Refinement of_many{1, 20, 6};
+constexpr std::size_t evidence_of_some_rows = 60;  // epochs in which prior precisions are learnt
 
 void check_positive(std::span<const double> values) {
   const auto sound = [](double value) { return value > 0 && std::isfinite(value); };
@@ -49,62 +40,35 @@ JointFit::JointFit(const JointKnowledge& known, const TrainingOptions& options,
   if (known.log_noise) noise_.emplace(*known.log_noise, known.noise_inputs, own.by_column);
 }
 
-std::vector<JointStage> JointFit::stages_for(bool many) {
-  std::vector<JointStage> stages;
-  JointSettings settings = settings_for(options_.max_epochs);
-  if (many) {
-    settings.epochs = options_.max_epochs * 3 / 2;
-    settings.evidence_before = settings.evidence_before * 3 / 2;
-    stages.push_back({JointStage::Part::some_rows, settings});
-    settings = settings_from_before(std::min(options_.max_epochs, epochs_over_all));
-  }
-  stages.push_back({JointStage::Part::all_rows, settings});
-  const Refinement& how = many ? of_many : of_few;
-  add_refinement(how.rounds, how.first_noise_epochs, how.function_epochs, stages);
-  return stages;
+bool JointFit::noise_varies() const {
+  return likelihood_->has_scale() && likelihood_->learns() && !own_.constant_noise;
 }
 
-// In turn: the noise given the function, the function given the noise.
-void JointFit::add_refinement(std::size_t rounds, std::size_t first_noise_epochs,
-                              std::size_t function_epochs, std::vector<JointStage>& stages) {
-  if (!likelihood_->has_scale() || !likelihood_->learns() || own_.constant_noise) return;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    JointSettings noise = settings_for(round == 0 ? first_noise_epochs : later_noise_epochs);
-    noise.evidence_from = 2;
-    noise.evidence_every = 1;
-    stages.push_back({JointStage::Part::noise, noise});
-    stages.push_back({JointStage::Part::function, settings_from_before(function_epochs)});
-  }
-}
-
-JointSettings JointFit::settings_for(std::size_t epochs) {
+JointSettings JointFit::settings_of(const JointStage& stage) {
   JointSettings settings;
-  settings.epochs = epochs;
+  settings.epochs = stage.epochs;
   settings.tolerance = options_.tolerance;
-  if (options_.patience > 0) settings.patience = options_.patience;
+  settings.patience = options_.patience;
   settings.go_on = [this] {
-    progress_ = std::min(progress_ + 1, options_.max_epochs);
-    return !options_.progress || options_.progress({progress_, 1, 1});
+    ++epochs_;
+    return !options_.progress || options_.progress({epochs_, most_epochs_, 1, 1});
   };
-  return settings;
-}
-
-// Of a fit that starts near where it will end.
-JointSettings JointFit::settings_from_before(std::size_t epochs) {
-  JointSettings settings = settings_for(epochs);
-  settings.damping = 1e-2;
-  settings.evidence_from = 0;
+  if (stage.from_before) {
+    settings.damping = 1e-2;
+    settings.evidence_from = 0;
+  }
+  if (stage.part == JointStage::Part::some_rows) settings.evidence_before = evidence_of_some_rows;
+  if (stage.part == JointStage::Part::noise) {
+    settings.evidence_from = 2;
+    settings.evidence_every = 1;
+  }
   return settings;
 }
 
 void JointFit::fit(const Data& rows, const AfterEpoch& after_epoch) {
   after_epoch_ = after_epoch;
   rows_ = rows.rows;
-  const std::vector<JointStage> stages = stages_for(rows.rows >= many_rows);
-  require(stage_ <= stages.size(), "is further than the fit goes");
-  for (; stage_ < stages.size() && result_.stopped != Stopped::interrupted; ++stage_) {
-    run(stages[stage_], rows);
-  }
+  run(plan_fit(rows.rows >= many_rows, noise_varies(), options_.max_epochs), rows);
 }
 
 void JointFit::fit_again(const Data& rows) {
@@ -112,51 +76,40 @@ void JointFit::fit_again(const Data& rows) {
     noise_->look_at_inputs(rows.inputs, values(rows));
     scales_ = noise_->variances();
   }
-  fit_function(rows, settings_from_before(options_.max_epochs));
-  if (!noise_) return;
-  std::vector<JointStage> stages;
-  add_refinement(1, later_noise_epochs, of_few.function_epochs, stages);
-  for (const JointStage& stage : stages) {
-    if (result_.stopped != Stopped::interrupted) run(stage, rows);
+  run(plan_refit(noise_.has_value() && noise_varies(), options_.max_epochs), rows);
+}
+
+void JointFit::run(const std::vector<JointStage>& stages, const Data& rows) {
+  require(stage_ <= stages.size(), "is further than the fit goes");
+  most_epochs_ = epochs_of(stages);
+  for (; stage_ < stages.size() && !interrupted_; ++stage_) {
+    const Stopped stopped = run(stages[stage_], rows);
+    interrupted_ = stopped == Stopped::interrupted;
+    if (stages[stage_].fits_both()) settled_ = stopped == Stopped::tolerance;
+    fit_ = {};
   }
 }
 
-void JointFit::run(const JointStage& stage, const Data& rows) {
-  const JointSettings& settings = stage.settings;
-  switch (stage.part) {
-    case JointStage::Part::some_rows:
-      fit_function(rows.part(0, many_rows), settings);  // they come in random order
-      break;
-    case JointStage::Part::all_rows:
-      fit_function(rows, settings);
-      break;
-    case JointStage::Part::noise:
-      if (!has_begun()) look_at_misses(rows);
-      if (noise_->fit(settings, fit_, keeper()).stopped == Stopped::interrupted) {
-        result_.stopped = Stopped::interrupted;
-      }
-      scales_ = noise_->variances();
-      break;
-    case JointStage::Part::function:
-      refine_function(rows, settings);
-      break;
+Stopped JointFit::run(const JointStage& stage, const Data& rows) {
+  const JointSettings settings = settings_of(stage);
+  if (stage.part == JointStage::Part::noise) {
+    if (!has_begun()) look_at_misses(rows);
+    const Stopped stopped = noise_->fit(settings, fit_, keeper()).stopped;
+    scales_ = noise_->variances();
+    return stopped;
   }
-  fit_ = {};
+  // Rows come in random order.
+  const bool some = stage.part == JointStage::Part::some_rows;
+  return fit_function(some ? rows.part(0, many_rows) : rows, settings);
 }
 
-void JointFit::fit_function(const Data& rows, const JointSettings& settings) {
+Stopped JointFit::fit_function(const Data& rows, const JointSettings& settings) {
   const auto terms = terms_of(rows);
-  result_ = function_.fit(rows.inputs, *terms, settings, fit_, keeper());
-  damping_ = result_.damping;
-  train_nll_.insert(train_nll_.end(), result_.train_nll.begin(), result_.train_nll.end());
-}
-
-void JointFit::refine_function(const Data& rows, const JointSettings& settings) {
-  const auto terms = terms_of(rows);
-  const auto again = function_.fit(rows.inputs, *terms, settings, fit_, keeper());
-  damping_ = again.damping;
-  train_nll_.insert(train_nll_.end(), again.train_nll.begin(), again.train_nll.end());
-  if (again.stopped == Stopped::interrupted) result_.stopped = again.stopped;
+  const NetworkFit fitted = function_.fit(rows.inputs, *terms, settings, fit_, keeper());
+  damping_ = fitted.damping;
+  if (scales_.empty()) bounded_ = fitted.bounded;
+  train_nll_.insert(train_nll_.end(), fitted.train_nll.begin(), fitted.train_nll.end());
+  return fitted.stopped;
 }
 
 void JointFit::look_at_misses(const Data& rows) {
@@ -182,14 +135,14 @@ void JointFit::stand(const JointKnowledge& known, const Data& rows) {
     for (double& value : scales_) value = noise_at(value);
   }
   function_.stand_on(known.function);
-  result_ = {.epochs = 1, .stopped = Stopped::tolerance};
+  epochs_ = 1;
 }
 
 Arrays JointFit::store() const {
   Arrays stored;
-  stored.put("stage", std::vector<std::uint64_t>{stage_, rows_});
+  stored.put("stage", std::vector<std::uint64_t>{stage_, rows_, epochs_, settled_ ? 1U : 0U,
+                                                 bounded_ ? 1U : 0U});
   stored.put("stage.", fit_.store());
-  stored.put("result.", result_.store());
   stored.put("train_nll", train_nll_);
   stored.put("damping", damping_);
   stored.put("scales", scales_);
@@ -202,11 +155,13 @@ Arrays JointFit::store() const {
 }
 
 void JointFit::restore(Arrays stored, std::size_t rows) {
-  const auto stage = stored.take<std::uint64_t>("stage", {2});
+  const auto stage = stored.take<std::uint64_t>("stage", {5});
   stage_ = stage[0];
   require(stage[1] == rows, "is of other rows");
+  epochs_ = stage[2];
+  settled_ = stage[3] == 1;
+  bounded_ = stage[4] == 1;
   fit_ = NetworkFit::restore(stored.take_part("stage."));
-  result_ = NetworkFit::restore(stored.take_part("result."));
   train_nll_ = stored.take<double>("train_nll");
   damping_ = stored.take_number("damping");
   scales_ = stored.take<double>("scales");
@@ -240,9 +195,14 @@ JointKnowledge JointFit::finish_on_top(const Data& rows, bool keep_ledger) const
   return known;
 }
 
+Stopped JointFit::stopped() const {
+  if (interrupted_) return Stopped::interrupted;
+  return settled_ ? Stopped::tolerance : Stopped::max_epochs;
+}
+
 Bounded JointFit::bounded(const Data& rows) const {
   return {function_.bounded_precisions() + (noise_ ? noise_->bounded_precisions() : 0),
-          terms_of(rows)->rows_at_floor(), result_.bounded ? 1U : 0U};
+          terms_of(rows)->rows_at_floor(), bounded_ ? 1U : 0U};
 }
 
 }  // namespace dma::detail

@@ -9,21 +9,10 @@
 #include <dma/belief/joint.h>
 
 #include "belief/joint_network.h"
+#include "belief/joint_plan.h"
 #include "belief/varying_noise.h"
 
 namespace dma::detail {
-
-// A fit is a list of these, each one fit of one of the two networks.
-struct JointStage {
-  enum class Part {
-    some_rows,  // the function and its noise, from the first rows
-    all_rows,   // from all
-    noise,      // the noise network, given the function
-    function,   // the function, given the noise of each row
-  };
-  Part part;
-  JointSettings settings;
-};
 
 class JointFit {
  public:
@@ -50,8 +39,8 @@ class JointFit {
   // After stand(): the function, and the messages of these rows.
   JointKnowledge finish_on_top(const Data& rows, bool keep_ledger) const;
 
-  std::size_t epochs() const { return result_.epochs; }
-  Stopped stopped() const { return result_.stopped; }
+  std::size_t epochs() const { return epochs_; }  // of both networks
+  Stopped stopped() const;
   // Of the function, after each of all its epochs.
   const std::vector<double>& train_nll() const { return train_nll_; }
   // What the likelihood says of these rows, as far as it is learnt.
@@ -67,14 +56,11 @@ class JointFit {
   double step_left() const { return step_left_; }  // after finish()
 
  private:
-  std::vector<JointStage> stages_for(bool many);
-  void add_refinement(std::size_t rounds, std::size_t first_noise_epochs,
-                      std::size_t function_epochs, std::vector<JointStage>& stages);
-  JointSettings settings_for(std::size_t epochs);
-  JointSettings settings_from_before(std::size_t epochs);
-  void run(const JointStage& stage, const Data& rows);
-  void fit_function(const Data& rows, const JointSettings& settings);
-  void refine_function(const Data& rows, const JointSettings& settings);
+  bool noise_varies() const;
+  JointSettings settings_of(const JointStage& stage);
+  void run(const std::vector<JointStage>& stages, const Data& rows);
+  Stopped run(const JointStage& stage, const Data& rows);
+  Stopped fit_function(const Data& rows, const JointSettings& settings);
   void look_at_misses(const Data& rows);
   JointNetwork::OnEpoch keeper();
   // The stage, before the fit was interrupted.
@@ -86,13 +72,15 @@ class JointFit {
   std::unique_ptr<Likelihood> likelihood_;
   std::optional<VaryingNoise> noise_;
   std::vector<double> scales_;  // of the likelihood, by row; empty: its own
-  NetworkFit result_;           // of the function
   std::vector<double> train_nll_;
   AfterEpoch after_epoch_;
   std::size_t stage_ = 0;
   std::size_t rows_ = 0;
   NetworkFit fit_;  // of the stage, if it has begun
-  std::size_t progress_ = 0;
+  std::size_t epochs_ = 0, most_epochs_ = 0;
+  bool interrupted_ = false;
+  bool settled_ = true;   // the last stage that learnt the function and its noise together
+  bool bounded_ = false;  // see RowTerms::Learnt, when noise that is one number was learnt last
   double damping_ = 0;
   double step_left_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/require.h"
+#include "belief/training.h"
 
 namespace dma::detail {
 namespace {
@@ -146,8 +147,10 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
   auto sum = messages(inputs, terms);
   const auto count = static_cast<double>(terms.rows());
   const bool learn = standing_mean_.size() == 0;
-  for (std::size_t epoch = fit.epochs; epoch < settings.epochs && fit.settled < settings.patience;
-       ++epoch) {
+  const auto has_settled = [&] {
+    return is_over(fit.settled, settings.tolerance, settings.patience);
+  };
+  for (std::size_t epoch = fit.epochs; epoch < settings.epochs && !has_settled(); ++epoch) {
     fit.epochs = epoch + 1;
     if (settings.go_on && !settings.go_on()) {
       fit.stopped = Stopped::interrupted;
@@ -174,7 +177,7 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
     // Without a step the messages may be older than the noise: computed anew they would differ in rounding.
     if (stepped && after_epoch) after_epoch(fit);
   }
-  if (fit.settled >= settings.patience) fit.stopped = Stopped::tolerance;
+  if (has_settled()) fit.stopped = Stopped::tolerance;
   return fit;
 }
 

@@ -20,8 +20,8 @@ struct JointSettings {
   std::size_t evidence_from = 4;
   std::size_t evidence_every = 3;
   std::size_t evidence_before = 40;
-  double tolerance = 1e-5;   // gain in log density per row below which an epoch has settled
-  std::size_t patience = 3;  // settled epochs in a row that end the fit
+  double tolerance = 1e-5;  // see TrainingOptions
+  std::size_t patience = 3;
   std::function<bool()> go_on = {};
 
   bool learns_at(std::size_t epoch) const {

@@ -54,6 +54,12 @@ bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::s
   return false;
 }
 
+void require_understood(const RegressorOptions& options, bool joint) {
+  require(joint || (options.selection && options.calibration),
+          "selection and calibration can only be switched off with the belief joint: independent "
+          "weights have neither");
+}
+
 std::size_t members_of(bool joint, std::size_t rows) {
   return joint && rows >= many_rows ? members_of_many : usual_members;
 }
@@ -270,6 +276,7 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
                const Checkpoint& checkpoint) {
   Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}, {}};
   const bool joint = wants_joint(model.encoder, asked, rows.rows);
+  require_understood(asked, joint);
   RegressorOptions& options = model.options;
   if (options.ensemble == 0) options.ensemble = members_of(joint, rows.rows);
   const Architecture architecture = architecture_of(model.encoder, options, joint, rows.rows);

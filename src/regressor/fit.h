@@ -24,6 +24,8 @@ Architecture architecture_of(const Encoder& encoder, const RegressorOptions& opt
                              std::size_t rows);
 // Whether the options ask for a joint belief, or leave it open and it is the better choice.
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows);
+// Throws NetworkError if an option is given that this kind of belief does not know.
+void require_understood(const RegressorOptions& options, bool joint);
 // If the options do not say.
 std::size_t members_of(bool joint, std::size_t rows);
 // Variances of the standardised targets, where learning starts or as they were given.

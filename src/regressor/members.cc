@@ -195,7 +195,7 @@ FittedMembers learn_all(std::size_t draws, std::size_t targets, std::size_t outp
   FittedMembers fitted;
   fitted.members.resize(draws * beliefs);
   fitted.results.resize(draws);
-  SharedProgress shared(progress, draws, options.epochs);
+  SharedProgress shared(progress, draws);
   const auto run = [&](std::size_t m) {
     FitResult& result = fitted.results[m];
     result.stopped = Stopped::tolerance;
@@ -203,7 +203,7 @@ FittedMembers learn_all(std::size_t draws, std::size_t targets, std::size_t outp
     std::size_t furthest = 0;  // of the draw: its beliefs follow one another
     const auto hear = [&](const Progress& now) {
       furthest = std::max(furthest, now.epoch);
-      return call({furthest, now.batch, now.batches});
+      return call({furthest, now.epochs, now.batch, now.batches});
     };
     for (std::size_t k = 0; k < beliefs; ++k) {
       const std::size_t belief = m * beliefs + k;

@@ -127,6 +127,17 @@ void complete(Json& report, int version) {
   for (Json& metrics : report.at("cavity")) metrics["coverage_curve"] = Json::array();
 }
 
+// Before format 9 the epochs of a joint belief were those of its first stage, and 40 was the default; three settled epochs
+// ended it, and one ended the fit of independent weights.
+void translate(RegressorOptions& options) {
+  if (options.belief == BeliefKind::joint) {
+    constexpr std::size_t usual = 40;
+    constexpr std::size_t later_stages = 65;
+    options.epochs = options.epochs == usual ? 0 : options.epochs + later_stages;
+  }
+  if (options.patience == 0) options.patience = options.belief == BeliefKind::joint ? 3 : 1;
+}
+
 void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
   require(file, !encoder.targets.empty(), "has no target");
   for (const TargetColumn& target : encoder.targets) {
@@ -177,6 +188,7 @@ Model model_from(const SafetensorsFile& file, int version) {
   complete(json.at("report"), version);
   Model model;
   model.options = options_from(json.at("options"));
+  if (version < 9) translate(model.options);
   detail::validate(model.options);
   json.at("encoder").get_to(model.encoder);
   check_encoder(file, model.encoder);

@@ -11,15 +11,14 @@ namespace dma::detail {
 // One caller at a time; once it has said no, it is not asked again.
 class SharedProgress {
  public:
-  SharedProgress(const OnProgress& call, std::size_t members, std::size_t epochs)
-      : call_(call), members_(members), epochs_(epochs) {}
+  SharedProgress(const OnProgress& call, std::size_t members) : call_(call), members_(members) {}
 
   std::function<bool(const Progress&)> of(std::size_t member) {
     return [this, member](const Progress& now) {
       if (!call_) return true;
       const std::lock_guard lock(mutex_);
       if (go_on_) {
-        go_on_ = call_({member, members_, now.epoch, epochs_, now.batch, now.batches});
+        go_on_ = call_({member, members_, now.epoch, now.epochs, now.batch, now.batches});
       }
       return go_on_;
     };
@@ -27,7 +26,7 @@ class SharedProgress {
 
  private:
   const OnProgress& call_;
-  std::size_t members_, epochs_;
+  std::size_t members_;
   std::mutex mutex_;
   bool go_on_ = true;
 };

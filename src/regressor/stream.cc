@@ -323,6 +323,7 @@ void fit_model(const StreamedFile& file, const OnStreamProgress& progress, Model
 
 void check(const StreamedFile& file, const RegressorOptions& options) {
   detail::validate(options);
+  detail::require_understood(options, false);
   require(
       is_one_pass(options),
       "a stream is learnt in one pass: epochs must be 1, the ledger none, the belief not joint");

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -105,6 +106,50 @@ void expect_wider(const std::vector<double>& without, const std::vector<double>&
 
 Prediction predict(const Belief& belief, const Rows& rows) {
   return belief.predictor()->predict(rows.inputs, rows.rows);
+}
+
+// Whatever is learnt in them.
+TEST_P(EachBelief, TakesNoMoreEpochsThanItMay) {
+  const Rows rows = wave(40, 1);
+  for (const std::size_t most : {1U, 2U, 7U, 25U, 130U}) {
+    TrainingOptions options = few_epochs();
+    options.max_epochs = most;
+    std::size_t furthest = 0;
+    options.progress = [&](const Progress& now) {
+      EXPECT_EQ(now.epochs, most);
+      furthest = std::max(furthest, now.epoch);
+      return true;
+    };
+    auto belief = GetParam().make(options);
+    belief->append(rows.data());
+    const FitResult result = belief->fit();
+    EXPECT_EQ(result.epochs, most);
+    EXPECT_EQ(furthest, most);
+    EXPECT_EQ(result.stopped, Stopped::max_epochs);
+    EXPECT_LE(result.train_nll.size(), most);
+  }
+}
+
+TEST_P(EachBelief, StopsAfterAsManySettledEpochsAsAskedFor) {
+  const Rows rows = wave(40, 1);
+  const auto epochs = [&](double tolerance, std::size_t patience) {
+    TrainingOptions options = few_epochs();
+    options.max_epochs = 130;
+    options.tolerance = tolerance;
+    options.patience = patience;
+    auto belief = GetParam().make(options);
+    belief->append(rows.data());
+    const FitResult result = belief->fit();
+    EXPECT_EQ(result.stopped, result.epochs < 130 ? Stopped::tolerance : Stopped::max_epochs)
+        << tolerance << ", " << patience;
+    return result.epochs;
+  };
+  constexpr double any = 1e9;  // every epoch settles
+  EXPECT_LT(epochs(any, 1), epochs(any, 2));
+  EXPECT_LT(epochs(any, 2), epochs(any, 4));
+  EXPECT_LT(epochs(any, 4), 130U);
+  EXPECT_EQ(epochs(any, 0), 130U);
+  EXPECT_EQ(epochs(0, 1), 130U);
 }
 
 TEST_P(EachBelief, IsFittedPredictsAndForgets) {
@@ -247,7 +292,7 @@ TEST_P(EachBelief, NamesWhatItCannotUse) {
   EXPECT_THROW(belief->forget(0), NetworkError);
   EXPECT_THROW(belief->append({{}, {}, 0}), NetworkError);
   EXPECT_THROW(GetParam().make({.batch_size = 0}), NetworkError);
-  EXPECT_THROW(GetParam().make({.max_epochs = 0}), NetworkError);
+  EXPECT_THROW(GetParam().make({.likelihood = nullptr}), NetworkError);
   EXPECT_THROW(GetParam().make({.tolerance = -1}), NetworkError);
   EXPECT_THROW(GetParam().make({.likelihood = gaussian({.variance = {0}})}), NetworkError);
 }

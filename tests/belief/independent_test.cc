@@ -371,17 +371,31 @@ TEST(Restore, BatchesWithoutRowsStand) {
 
 TEST(Stopping, EachCriterion) {
   const Table table = wave(100, 0.3, 8);
-  const auto fit = [&](const TrainingOptions& options) {
-    IndependentBelief<double> trainer(small(), draw_prior(small(), 1), options);
+  const auto fit = [&](const TrainingOptions& options, const IndependentOptions& own) {
+    IndependentBelief<double> trainer(small(), draw_prior(small(), 1), options, own);
     trainer.append(table.data());
     return trainer.fit();
   };
-  EXPECT_EQ(fit({.tolerance = 0.1}).stopped, Stopped::tolerance);
-  EXPECT_EQ(fit({.max_epochs = 3, .tolerance = 0}).stopped, Stopped::max_epochs);
-  const auto patient = fit({.max_epochs = 5000, .tolerance = 0, .patience = 3});
-  EXPECT_EQ(patient.stopped, Stopped::patience);
-  EXPECT_EQ(patient.train_nll.size(), patient.epochs);
+  EXPECT_EQ(fit({.max_epochs = 3, .tolerance = 0}, {}).stopped, Stopped::max_epochs);
   EXPECT_EQ(name_of(Stopped::max_epochs), "max_epochs");
+  // Where the training NLL changed by less, three times in a row and not before.
+  const FitResult settled = fit({.max_epochs = 500, .tolerance = 0.02}, {});
+  EXPECT_EQ(settled.stopped, Stopped::tolerance);
+  ASSERT_EQ(settled.train_nll.size(), settled.epochs);
+  std::size_t in_a_row = 0;
+  for (std::size_t n = 1; n < settled.epochs; ++n) {
+    EXPECT_LT(in_a_row, 3U);
+    const double change = settled.train_nll[n] - settled.train_nll[n - 1];
+    in_a_row = std::abs(change) < 0.02 ? in_a_row + 1 : 0;
+  }
+  EXPECT_EQ(in_a_row, 3U);
+  // The paper's rule: a share of the last.
+  const FitResult paper = fit({.max_epochs = 500, .tolerance = 0}, {.relative_tolerance = 0.1});
+  EXPECT_EQ(paper.stopped, Stopped::tolerance);
+  for (std::size_t n = 1; n < paper.epochs; ++n) {
+    const double share = std::abs(paper.train_nll[n] / paper.train_nll[n - 1] - 1);
+    EXPECT_EQ(share < 0.1, n + 1 == paper.epochs);
+  }
 }
 
 TEST(Stopping, InterruptedAfterAnyBatchItIsStillAPosterior) {

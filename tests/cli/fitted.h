@@ -12,7 +12,7 @@
 namespace dma::test {
 
 inline const std::string quick =
-    " --hidden 8 --epochs 8 --ensemble 2 --batch-size 5 --tolerance 0 ";
+    " --hidden 8 --epochs 20 --ensemble 2 --batch-size 5 --tolerance 0 ";
 
 inline std::string wave_csv(std::size_t rows, std::uint64_t seed) {
   const dma::Table table = wave_table(rows, 0.3, seed);

@@ -43,7 +43,7 @@ TEST(Fit, ReportsWhatOthersRelyOn) {
   EXPECT_EQ(report["weights"], 33);
   EXPECT_EQ(report["layers"], json({2, 8, 1}));
   EXPECT_EQ(report["rule"], "linear");
-  EXPECT_EQ(report["epochs"], 8);
+  EXPECT_EQ(report["epochs"], 20);
   EXPECT_EQ(report["stopped"], "max_epochs");
   for (const char* key : {"noise_std", "train_nll", "cavity_nll", "seconds"}) {
     EXPECT_TRUE(report[key].is_number()) << key;

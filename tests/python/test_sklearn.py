@@ -22,7 +22,7 @@ from dma import DMARegressor
 
 def quick(**options):
     return DMARegressor(
-        **{"max_epochs": 10, "hidden": 5, "ensemble": 1, "tol": 0, "random_state": 1, **options}
+        **{"max_epochs": 40, "hidden": 5, "ensemble": 1, "tol": 0, "random_state": 1, **options}
     )
 
 
@@ -129,7 +129,7 @@ def test_output_of_frames_is_plain(wave):
 
 
 def test_html_and_text_of_the_estimator(wave):
-    assert repr(quick()) == "DMARegressor(ensemble=1, hidden=5, max_epochs=10, random_state=1, tol=0)"
+    assert repr(quick()) == "DMARegressor(ensemble=1, hidden=5, max_epochs=40, random_state=1, tol=0)"
     assert "DMARegressor" in quick()._repr_html_()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

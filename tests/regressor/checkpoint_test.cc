@@ -55,12 +55,12 @@ std::vector<Case> cases() {
       {"joint", 60, quick({.epochs = 15})},
       {"joint, one noise", 60, quick({.constant_noise = true, .epochs = 15})},
       {"joint, known noise", 60, quick({.noise = 1.5, .epochs = 15})},
-      {"joint, many rows", 3100, quick({.hidden = {2}, .epochs = 8})},
+      {"joint, many rows", 3100, quick({.hidden = {2}, .epochs = 30})},
       {"independent", 60, quick({.belief = BeliefKind::independent, .epochs = 25, .tolerance = 0})},
       {"independent, float", 60,
        quick({.belief = BeliefKind::independent, .epochs = 25, .single_precision = true})},
       {"independent, patience", 60,
-       quick({.belief = BeliefKind::independent, .epochs = 60, .tolerance = 0, .patience = 2})},
+       quick({.belief = BeliefKind::independent, .epochs = 60, .tolerance = 0.01, .patience = 2})},
       {"direct", 60,
        quick({.belief = BeliefKind::independent,
               .rule = Rule::direct,
@@ -129,7 +129,7 @@ TEST(Checkpoint, GoesOnAgainAndAgain) {
 
 TEST(Checkpoint, DoesNotDependOnThreads) {
   for (const BeliefKind belief : {BeliefKind::joint, BeliefKind::independent}) {
-    RegressorOptions options = quick({.belief = belief, .epochs = 12});
+    RegressorOptions options = quick({.belief = belief, .epochs = 40});
     options.ensemble = 4;
     const Table table = wave_table(60, 0.3, 3);
     const auto expected = Regressor::fit(table, options).to_bytes();

@@ -49,6 +49,16 @@ TEST_P(OldFormat, CanBeWrittenAnewAndChanged) {
   EXPECT_LT(model.report().rows, rows);
 }
 
+// Epochs and patience meant something else before format 9. These fits were made with --epochs 5, of a joint belief those
+// of its first stage, and with no patience, which was three settled epochs, or one.
+TEST_P(OldFormat, HasItsOptionsInTheWordsOfToday) {
+  const RegressorOptions options =
+      Regressor::load(folder + GetParam() + ".safetensors").model().options;
+  const bool joint = options.belief == BeliefKind::joint;
+  EXPECT_EQ(options.epochs, joint ? 70U : 5U);
+  EXPECT_EQ(options.patience, joint ? 3U : 1U);
+}
+
 std::vector<std::string> names() {
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -94,8 +94,7 @@ TEST_P(EachBelief, TextThatIsNotUtf8IsRefusedBeforeTheFit) {
 TEST_P(EachBelief, FitLearnsAndKnowsHowWell) {
   const Table train = wave_table(400, 0.2, 1);
   const Table test = wave_table(2000, 0.2, 2);
-  const auto model =
-      Regressor::fit(train, {.target = "y", .belief = GetParam(), .epochs = 40, .ensemble = 3});
+  const auto model = Regressor::fit(train, {.target = "y", .belief = GetParam(), .ensemble = 3});
   const Metrics metrics = model.evaluate(test).front();
   const FitReport& report = model.report();
   EXPECT_LT(metrics.rmse, 1.3);  // the noise is 1
@@ -747,7 +746,11 @@ TEST(Options, AreChecked) {
   };
   expect_error(fit({}), "no target");
   expect_error(fit({.target = "y", .noise = -1.0}), "noise");
-  expect_error(fit({.target = "y", .epochs = 0}), "epochs");
+  for (const bool selection : {true, false}) {
+    RegressorOptions options{.target = "y", .rule = Rule::direct};
+    (selection ? options.selection : options.calibration) = false;
+    expect_error(fit(options), "can only be switched off with the belief joint");
+  }
   expect_error(fit({.target = "y", .hidden = {3, 0}}), "0 units");
   expect_error(fit({.target = "q"}), "'q'");
 }

@@ -34,32 +34,39 @@
 namespace dma {
 
 struct Progress {
-  std::size_t epoch;  // from 1
-  std::size_t batch;  // done in this epoch
+  std::size_t epoch;   // from 1
+  std::size_t epochs;  // at most so many
+  std::size_t batch;   // done in this epoch
   std::size_t batches;
 };
 
 // What every belief understands; the rest are the options of each.
 struct TrainingOptions {
   std::size_t batch_size = 20;  // rows that come and go together
-  std::size_t max_epochs = 200;
-  // Stop when the training log-likelihood changed by less than this share (the paper: 0.1); 0: never.
-  double tolerance = 0.1;
-  // Stop when the training NLL has not improved on the best for this many epochs; 0: never.
-  std::size_t patience = 0;
+  // At most so many passes over the rows, whatever is learnt in them; 0: as many as the belief usually takes.
+  std::size_t max_epochs = 0;
+  // An epoch has settled if it changes the fit by less than this, in nats per target: the training log-likelihood, or
+  // for a joint belief the density of the posterior. So many settled epochs in a row end the fit. 0 in either: none do.
+  double tolerance = 1e-4;
+  std::size_t patience = 3;
   LedgerMode ledger = LedgerMode::full;
   std::shared_ptr<const Likelihood> likelihood = gaussian();
   // Called after every batch; false stops training there, cleanly.
   std::function<bool(const Progress&)> progress = {};
 };
 
+// tolerance     the fit has settled; a joint one before it refined function and noise in turn
+// patience      no longer used: in models of older versions
+// max_epochs    the epochs were used up
+// interrupted   the progress callback said so
 enum class Stopped { tolerance, patience, max_epochs, interrupted };
 std::string_view name_of(Stopped stopped);
 
 struct FitResult {
   std::size_t epochs = 0;
   Stopped stopped = Stopped::max_epochs;
-  std::vector<double> train_nll;  // per epoch, mean per value, under the belief after it
+  // After each epoch that learnt the function, mean per value; of a joint belief at the mean of the weights.
+  std::vector<double> train_nll;
   std::vector<double>
       cavity_nll;  // the same of the cavity predictions; empty: only known at the end
   Metrics cavity;  // of the last epoch

@@ -36,6 +36,9 @@ inline constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
 struct IndependentOptions {
   Rule rule = Rule::linear;
+  // The paper's rule (App. D): stop when the training log-likelihood changed by less than this share, 0.1 there;
+  // 0: by TrainingOptions only.
+  double relative_tolerance = 0;
   // From this epoch on (the first is 1), messages are computed from the full belief instead of the
   // cavity, and replace the old ones example by example (posterior linearisation).
   std::size_t belief_from_epoch = never;

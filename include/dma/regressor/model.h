@@ -46,10 +46,10 @@ struct RegressorOptions {
   bool constant_noise = false;  // learnt as one number; otherwise (joint) it depends on the inputs
   bool selection = true;        // joint: three of four members can switch input columns off
   bool calibration = true;      // joint: noise that is learnt is fitted to the cavity predictions
-  std::size_t epochs = 40;
-  double tolerance = 1e-4;     // see TrainingOptions
-  std::size_t patience = 0;    // see TrainingOptions
-  std::size_t batch_size = 0;  // 0: as small as a ledger of 64 MB allows
+  std::size_t epochs = 0;       // at most so many passes over the rows; 0: chosen (TrainingOptions)
+  double tolerance = 1e-4;      // see TrainingOptions
+  std::size_t patience = 3;     // see TrainingOptions
+  std::size_t batch_size = 0;   // 0: as small as a ledger of 64 MB allows
   LedgerMode ledger = LedgerMode::full;
   // Posteriors from different starts (joint) or draws of the prior means, mixed; 0: four, or two of a joint
   // belief over 3000 rows or more.
@@ -67,7 +67,7 @@ struct FitReport {
   std::vector<std::size_t> layers = {};
   std::size_t batches = 0;
   std::size_t batch_size = 0;
-  std::size_t epochs = 0;  // of the member that took longest
+  std::size_t epochs = 0;  // passes over the rows, of the member that took longest
   Stopped stopped = Stopped::max_epochs;
   std::vector<double> noise_std =
       {};  // per target, root of the mean variance over members and rows

@@ -32,12 +32,13 @@
 
 namespace dma {
 
-// Read too: format 7, which holds the noise of a joint belief as JSON and
+// Read too: format 8, in which epochs, tolerance and patience of the options mean something else (TrainingOptions);
+// format 7, which also holds the noise of a joint belief as JSON and
 // lacks Certificate::joint and negative_messages; format 6, which also holds the messages to the noise networks, which nothing uses; format 5, which also
 // holds how long the fit took; format 4, which lacks FitReport::stream and a training NLL that is not known (null);
 // format 3, which also lacks JointPosterior::centre; and format 2, which also lacks FitReport::training, rows_changed
 // and Metrics::coverage_curve.
-inline constexpr int model_format_version = 8;
+inline constexpr int model_format_version = 9;
 inline constexpr int oldest_model_format_version = 2;
 
 // Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.

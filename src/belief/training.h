@@ -1,0 +1,16 @@
+// belief/training.h: what every belief does with TrainingOptions.
+#pragma once
+
+#include <dma/belief/belief.h>
+
+namespace dma::detail {
+
+// Throws NetworkError if one cannot be used.
+void validate(const TrainingOptions& options);
+
+// Whether a fit is over after so many settled epochs in a row.
+inline bool is_over(std::size_t settled, double tolerance, std::size_t patience) {
+  return tolerance > 0 && patience > 0 && settled >= patience;
+}
+
+}  // namespace dma::detail
