@@ -131,7 +131,7 @@ json exact(Run& run) {
                   median(drawn.rhat), summary["max_rhat"].get<double>(), median(integrated.rhat),
                   summary[integrated.name]["max_rhat"].get<double>()),
       "", Agreement::beyond,
-      "near 1 the chains agree; where it is larger, modes were visited unevenly"));
+      "near 1 the chains agree; where it is larger, they visited the modes unevenly"));
   result.summary = std::move(summary);
   return as_result(
       std::move(result),

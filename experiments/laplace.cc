@@ -34,7 +34,7 @@ json laplace(Run& run) {
         "the "
         "exact Hessian by automatic differentiation, 1,000 draws"},
        {"negative",
-        "of laplace: weights whose curvature is not positive; they keep the prior's variance"}});
+        "for laplace: weights whose curvature is not positive; they keep the prior's variance"}});
 }
 
 }  // namespace dma::experiments

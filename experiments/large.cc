@@ -183,7 +183,7 @@ json verdicts(const json& summary) {
   const double stop = number(direct["epochs_to_tolerance"]);
   const double at_stop = number(direct["train_nll_at_tolerance"]);
   constexpr const char* one_task =
-      "the paper has one task, with a seed of its own; ours is the median of 20";
+      "the paper has one task with its own seed; ours is the median of 20";
   list.push_back(verdict("Training NLL where direct stops", fmt::format("{:.2f}", at_stop), "-0.73",
                          agrees_if(std::abs(at_stop + 0.73) < 0.1), one_task));
   list.push_back(verdict("Epochs until direct stops", fmt::format("{:g}", stop), "3",

@@ -76,14 +76,14 @@ json settling() {
                                fmt::format("{} of 9", counts["settled"].get<int>()), "",
                                Agreement::beyond));
   }
-  return {
-      {"settings",
-       {{"data", "100 rows, y = sin(2 x1) + x2/2 + N(0, 0.09)"},
-        {"network", "3-10-1 with biases, 500 epochs"},
-        {"settled", "settings, of 9, whose last epoch moved no prediction by 1e-3 deviations"}}},
-      {"summary", std::move(summary)},
-      {"rows", std::move(results)},
-      {"verdicts", std::move(verdicts)}};
+  return {{"settings",
+           {{"data", "100 rows, y = sin(2 x1) + x2/2 + N(0, 0.09)"},
+            {"network", "3-10-1 with biases, 500 epochs"},
+            {"settled",
+             "settings, of 9, whose last epoch moved no prediction by 1e-3 standard deviations"}}},
+          {"summary", std::move(summary)},
+          {"rows", std::move(results)},
+          {"verdicts", std::move(verdicts)}};
 }
 
 }  // namespace dma::experiments

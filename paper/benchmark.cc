@@ -241,12 +241,13 @@ void run(const Arguments& arguments) {
 
 void add_benchmark(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.command("benchmark", "the UCI sets, beside published figures");
+  const Command command =
+      app.command("benchmark", "compare with published figures on the UCI sets");
   command.option("--data", arguments->data, "folder with NAME.csv[.gz] and NAME.splits.json[.gz]")
       .text("DIR");
   std::vector<std::string> set_names;
   for (const UciSet& set : uci_sets) set_names.emplace_back(set.name);
-  command.option("--sets", arguments->sets, "only these (default: all nine)")
+  command.option("--sets", arguments->sets, "run only these sets (default: all nine)")
       .one_of(set_names)
       .text("NAME...");
   std::vector<std::string> setting_names;
@@ -257,23 +258,24 @@ void add_benchmark(Command app) {
   }
   command
       .option("--settings", arguments->settings,
-              "several: what each part of the method is worth: " + list)
+              "variants of the method, to see what each part is worth: " + list)
       .one_of(setting_names)
       .text("NAME...");
-  command.option("--splits", arguments->splits, "only the first N of each set")
+  command.option("--splits", arguments->splits, "run only the first N splits of each set")
       .whole(0, any_count)
       .text("N");
   command.flag("--inner", arguments->inner,
-               "leave the test rows out, score a tenth of the training rows: for choices");
-  command.option("--threads", arguments->threads, "splits at a time; 0: all cores (default)")
+               "never look at the test rows; score a tenth of the training rows instead");
+  command
+      .option("--threads", arguments->threads,
+              "number of splits to run at once; 0: one per core (default)")
       .whole(0, most_threads)
       .text("N");
   command.option("--epochs", arguments->epochs, "another limit than fit's own")
       .whole(0, most_epochs)
       .text("N");
   command.flag("--json", arguments->json, "print one JSON object");
-  command.footer(
-      "Every set is fitted with the default options of dma fit; split k has the seed k.\n");
+  command.footer("Every set is fitted with the default options of dma fit; split k has seed k.\n");
   add_gap(command);
   command.run([arguments, command] {
     if (command.is_followed_by_command()) return;

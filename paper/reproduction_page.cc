@@ -20,7 +20,8 @@ json read_result(const std::filesystem::path& path) {
   try {
     return json::parse(file);
   } catch (const json::exception&) {
-    throw BadInput(path.string() + ": not a result of dma reproduce; remove it or run it again");
+    throw BadInput(path.string() +
+                   ": not a result of dma reproduce; delete it or run the experiment again");
   }
 }
 

@@ -23,7 +23,7 @@ std::filesystem::path find_file(const std::filesystem::path& folder, const std::
   for (const char* ending : {"", ".gz"}) {
     if (std::filesystem::exists(folder / (name + ending))) return folder / (name + ending);
   }
-  throw BadInput((folder / name).string() + ": not found, nor compressed as .gz");
+  throw BadInput((folder / name).string() + ": not found, plain or as .gz");
 }
 
 std::string read_text(const std::filesystem::path& path) {
@@ -110,7 +110,7 @@ std::vector<std::vector<SplitScore>> run_splits(const std::vector<UciTable>& tab
     fmt::print(stderr, "{:<10} split {:>2}  RMSE {:<9.4g} LL {:<8.4f} {:6.1f} s\n",
                tables[s].published->name, split, one.test.rmse, -one.test.nll, one.seconds);
   });
-  if (Interruption::asked()) throw BadInput("interrupted before all splits were done");
+  if (Interruption::asked()) throw BadInput("interrupted before all splits were finished");
   return scores;
 }
 

@@ -140,7 +140,7 @@ bool ByteSource::at_member() {
   for (; fill_input(); ++input_begin_) {
     if (input_[input_begin_] == 0) continue;
     if (input_[input_begin_] != '\x1f') {
-      throw DataError(name_ + ": something that is not gzip follows the compressed data");
+      throw DataError(name_ + ": the compressed data is followed by something that is not gzip");
     }
     inflateReset(&inflater_->stream);
     inflater_->inside = true;

@@ -65,7 +65,7 @@ Positions find_positions(const RowReader& rows, std::span<const std::string> nam
   for (std::size_t k = 0; k < names.size(); ++k) {
     const auto [earlier, is_new] = positions.emplace(names[k], k);
     if (is_new) continue;
-    throw DataError(rows.place() + ", column " + shown(names[k]) + ": the name stands twice, at " +
+    throw DataError(rows.place() + ", column " + shown(names[k]) + ": the name appears twice, at " +
                     std::to_string(earlier->second + 1) + " and " + std::to_string(k + 1) +
                     "; rename one of the columns");
   }
@@ -95,7 +95,7 @@ std::string suggestion(std::string_view name, std::span<const std::string> names
     if (core(other) == wanted) return "; did you mean " + shown(other) + "?";
   }
   constexpr std::size_t most = 8;
-  std::string list = "; there are ";
+  std::string list = "; the columns are ";
   for (std::size_t k = 0; k < std::min(most, names.size()); ++k) {
     list += (k == 0 ? "" : ", ") + shown(names[k]);
   }
@@ -147,7 +147,7 @@ class TableReader {
   void clear(Table& table);
   // Appends the next row; false if there is none.
   bool append(Table& table);
-  // As append, but looks only for columns that are text.
+  // Like append, but only looks for columns that are text.
   bool check();
   // Reserves memory for the rows that are expected and gives their number.
   std::size_t reserve(Table& table) const;
@@ -330,8 +330,8 @@ void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
   }
   if (!rows_.can_rewind()) {
     throw DataError(place(rows_.line(), output) + shown(csv::content(cell, scratch_)) +
-                    " is text after cells that are numbers; say that the column is text, or give " +
-                    "a file: this cannot be read a second time");
+                    " is text after cells that are numbers; declare the column as text, or use " +
+                    "a file: this input cannot be read twice");
   }
   output.turned = any_turned_ = true;
   column.numbers.push_back(0);
@@ -368,7 +368,7 @@ void TableReader::fail(const Output& output, Reading reading, std::size_t line,
     throw DataError(what + " is not finite; leave the cell empty if the number is unknown");
   }
   if (reading == Reading::too_large) {
-    throw DataError(what + " is beyond 1e300 in size; rescale the column");
+    throw DataError(what + " is larger than 1e300; rescale the column");
   }
   if (csv::has_decimal_comma(value)) {
     throw DataError(what + " has a comma; write numbers with a decimal point and no other mark");
@@ -403,7 +403,7 @@ void TableReader::check_commas(const Output& output) const {
   if (!output.is_text() || !commas.possible || commas.first_line == 0) return;
   throw DataError(place(commas.first_line, output) + shown(commas.first_value) +
                   " has a decimal comma; write numbers with a decimal point, " +
-                  "or ask for the column as text");
+                  "or declare the column as text");
 }
 
 void TableReader::finish() const {
@@ -473,8 +473,9 @@ void give_back(std::vector<double>& numbers) {
 void check_types(const std::filesystem::path& path, const CsvOptions& options) {
   for (const WantedColumn& wanted : options.columns) {
     if (wanted.type != CellType::detect) continue;
-    throw DataError(csv::escaped(path.string()) + ", column " + shown(wanted.name) +
-                    ": say whether it is numbers or text; a file read in pieces cannot tell");
+    throw DataError(
+        csv::escaped(path.string()) + ", column " + shown(wanted.name) +
+        ": declare it as numbers or text; in a file read in pieces this cannot be detected");
   }
 }
 

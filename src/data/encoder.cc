@@ -81,7 +81,7 @@ std::string suggestion(const Table& table, std::string_view name) {
   constexpr std::size_t most = 10;
   std::string list;
   for (std::size_t k = 0; k < std::min(most, table.columns.size()); ++k) {
-    list += (k == 0 ? "; there are '" : ", '") + as_text(table.columns[k].name) + "'";
+    list += (k == 0 ? "; the columns are '" : ", '") + as_text(table.columns[k].name) + "'";
   }
   return table.columns.size() > most ? list + ", ..." : list;
 }
@@ -119,8 +119,8 @@ void validate(const Table& table, const EncoderOptions& options) {
        {&options.targets, &options.features, &options.drop, &options.categorical}) {
     for (const std::string& name : *names) column_of(table, name);
   }
-  if (options.targets.empty()) throw DataError(table.source + ": no target is named");
-  if (options.most_categories == 0) throw DataError("most_categories is 0: it must be at least 1");
+  if (options.targets.empty()) throw DataError(table.source + ": no target was given");
+  if (options.most_categories == 0) throw DataError("most_categories must be at least 1");
   refuse_repeated(table, options.targets, "named twice as a target");
   refuse_repeated(table, options.features, "named twice as a feature");
   refuse_common(table, options.targets, options.features, "both a target and a feature");
@@ -200,11 +200,11 @@ double read(std::string_view text, const FeatureColumn& feature) {
 std::string expectation(ColumnKind kind) {
   switch (kind) {
     case ColumnKind::numeric:
-      return "is text: in training this column held numbers";
+      return "is text, but in training this column held numbers";
     case ColumnKind::boolean:
-      return "is neither true nor false, as every value of this column was in training";
+      return "is neither true nor false, but in training every value of this column was";
     case ColumnKind::datetime:
-      return "is not a date written as those in training; write it as YYYY-MM-DD";
+      return "is not a date in a format used in training; write it as YYYY-MM-DD";
     case ColumnKind::categorical:
       break;
   }
@@ -346,7 +346,7 @@ void take_numbers(const Table& piece, const Cells& cells, std::span<const std::s
     } else if (!known.error) {
       const bool is_text = cells.codes != nullptr && x == unreadable;
       known.error =
-          error_at(piece, *cells.column, row, is_text ? expected : "is beyond 1e300 in size");
+          error_at(piece, *cells.column, row, is_text ? expected : "is larger than 1e300");
     }
   }
 }
@@ -400,8 +400,8 @@ void take_date(const Table& piece, const Column& column, std::size_t row, Dates&
   if (known.unclear || !known.possible()) return;
   known.unclear =
       error_at(piece, column, row,
-               "may be day/month or month/day, and no date of the column tells which; write dates "
-               "as YYYY-MM-DD, drop the column, or name it as categorical");
+               "may be day/month or month/day, and no date in the column shows which; write dates "
+               "as YYYY-MM-DD, drop the column, or declare it categorical");
 }
 
 // What is known so far of a column of text.
@@ -505,8 +505,8 @@ Fitted fit_categories(FeatureColumn feature, const KnownColumn& known,
   const std::size_t distinct = texts.counts.distinct();
   if (!known.forced && distinct > options.most_categories && 2 * distinct > texts.filled) {
     return {.dropped =
-                "text, almost every value different, like a name or an id; "
-                "name it as categorical to keep it"};
+                "text that differs in almost every row, like a name or an id; "
+                "declare it categorical to keep it"};
   }
   feature.categories = texts.counts.most_frequent(options.most_categories);
   if (texts.empty > 0) feature.categories.emplace_back();
@@ -586,7 +586,7 @@ std::span<const double> numbers_in(const Cells& cells, std::span<const std::size
   while (!too_large(number_at(cells, block.rows[k])) && !too_far(block.out[k * block.stride])) ++k;
   const bool is_number = !too_large(number_at(cells, block.rows[k]));
   throw error_at(*block.table, *cells.column, block.rows[k],
-                 is_number ? "is too far from the numbers of training, more than 1e15 deviations"
+                 is_number ? "is more than 1e15 standard deviations away from the training rows"
                  : cells.codes != nullptr ? expected
                                           : "is not finite");
 }
@@ -735,7 +735,7 @@ class EncoderBuilder::State {
   Encoder finish() const {
     if (rows_with_target_ < 2) {
       throw DataError(source_ + ": " + std::to_string(rows_with_target_) + " of " +
-                      std::to_string(rows_) + " rows have a target; it takes two at least");
+                      std::to_string(rows_) + " rows have a target; at least two are needed");
     }
     Encoder encoder;
     for (std::size_t k = 0; k < targets_.size(); ++k) {
@@ -776,9 +776,8 @@ class EncoderBuilder::State {
                       " in every row: there is nothing to learn");
     }
     if (scale.deviation < least_deviation) {
-      throw DataError(source_ + ", column '" + name + "': the target's deviation is " +
-                      as_text(scale.deviation) +
-                      ", too small for parts of it to be numbers; give it in a smaller unit");
+      throw DataError(source_ + ", column '" + name + "': the target's standard deviation is " +
+                      as_text(scale.deviation) + ", too small to compute with; use a smaller unit");
     }
     return {name, scale.mean, scale.deviation};
   }

@@ -237,10 +237,10 @@ void RowReader::fail(Scanner::Found found) const {
       throw DataError(where + "the quote that begins here is never closed");
     case Scanner::Found::text_after_quote:
       throw DataError(where + "text between a closing quote and the next delimiter; " +
-                      "write a quote inside quotes twice");
+                      "double a quote inside quotes");
     default:
       throw DataError(place(next_line_) + ": a row of more than " +
-                      std::to_string(longest_row >> 20U) + " MB; is a quote not closed?");
+                      std::to_string(longest_row >> 20U) + " MB; is a closing quote missing?");
   }
 }
 

@@ -152,7 +152,8 @@ FactorCheck check_dirac(const FactorUnderTest& factor, Random& random) {
   check.passed = ladders > 0;
   std::ostringstream detail;
   detail << ladders << " ladders of widths 1e-1 ... 1e-6, largest error at the end " << worst;
-  check.detail = ladders > 0 ? detail.str() : "no input moved the output: nothing could be checked";
+  check.detail =
+      ladders > 0 ? detail.str() : "no input changed the output, so nothing could be checked";
   return check;
 }
 
@@ -328,10 +329,10 @@ FactorCheck check_output_moments(const FactorUnderTest& factor, Random& random) 
       worst = larger(worst, error);
       if (error <= factor.moment_tolerance) continue;
       std::ostringstream detail;
-      detail << show(factor, {0, rule}) << " has mean " << message.mean() << " and deviation "
-             << message.stddev() << ", quadrature " << exact->mean << " and " << deviation
-             << ", for " << show(Incoming<double>(in).subspan(1)) << "; tolerance "
-             << factor.moment_tolerance;
+      detail << show(factor, {0, rule}) << " has mean " << message.mean()
+             << " and standard deviation " << message.stddev() << ", quadrature " << exact->mean
+             << " and " << deviation << ", for " << show(Incoming<double>(in).subspan(1))
+             << "; tolerance " << factor.moment_tolerance;
       check.passed = false;
       check.detail = detail.str();
       return check;
@@ -366,7 +367,7 @@ FactorCheck check_marginal_moments(const FactorUnderTest& factor, Random& random
     if (error <= factor.moment_tolerance) continue;
     std::ostringstream detail;
     detail << "marginal " << show(marginal) << ", quadrature has mean " << exact->mean
-           << " and deviation " << exact->deviation << ", for " << show(in[0]);
+           << " and standard deviation " << exact->deviation << ", for " << show(in[0]);
     check.passed = false;
     check.detail = detail.str();
     return check;

@@ -175,7 +175,7 @@ std::vector<Gaussian<double>> Graph::marginals(const detail::SweepState& state) 
 Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule) const {
   if (options.sweeps == 0) throw GraphError("inference needs at least one sweep");
   if (options.engine == Engine::adf && (options.sweeps > 1 || !schedule.backward.empty())) {
-    throw GraphError("ADF visits every factor once: one sweep, and nothing backward");
+    throw GraphError("ADF visits every factor once: it takes one sweep and no backward steps");
   }
   for (const Step step : schedule.forward) check_step(options, step);
   for (const Step step : schedule.backward) check_step(options, step);

@@ -71,8 +71,9 @@ bool Graph::is_forest() const {
 Schedule Graph::tree_schedule() const {
   const Traversal order = traverse(edge_begin_, edge_variable_, variable_count());
   if (order.cycle_at != none) {
-    throw GraphError("the tree schedule cannot take a cycle, and there is one through variable '" +
-                     name(Variable{order.cycle_at}) + "': use the sequential schedule");
+    throw GraphError(
+        "the tree schedule needs a graph without cycles, but there is one through variable '" +
+        name(Variable{order.cycle_at}) + "': use the sequential schedule");
   }
   Schedule schedule;
   schedule.forward.reserve(order.factors.size());

@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// By Horner's rule in t^4 (t^2 for short ones), four (two) sums side by side: each step waits for the last one,
+// Horner's rule in t^4 (t^2 for short ones), with four (two) sums side by side: each step waits for the last one,
 // and the sums do not wait for each other.
 template <std::size_t terms, class D, class V>
 HWY_INLINE V polynomial(D d, const hn::TFromD<D>* coefficients, V t) {

@@ -16,7 +16,7 @@ void validate(std::span<const double> targets, std::span<const Predicted> predic
     throw std::invalid_argument("score: " + std::to_string(targets.size()) + " targets and " +
                                 std::to_string(predicted.size()) + " predictions");
   }
-  if (targets.empty()) throw std::invalid_argument("score: there is nothing to score");
+  if (targets.empty()) throw std::invalid_argument("score: no values to score");
   for (std::size_t n = 0; n < targets.size(); ++n) {
     const Predicted& p = predicted[n];
     const double deviation = p.stddev();
@@ -26,7 +26,7 @@ void validate(std::span<const double> targets, std::span<const Predicted> predic
     }
     throw std::invalid_argument("score: value " + std::to_string(n) + " is " +
                                 std::to_string(targets[n]) + ", predicted as " +
-                                std::to_string(p.mean) + " with deviation " +
+                                std::to_string(p.mean) + " with standard deviation " +
                                 std::to_string(deviation));
   }
 }

@@ -116,14 +116,12 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
 
 void require_old_rows(const Model& model, const ChangeOptions& options) {
   require(options.data != nullptr || !options.compare,
-          "comparing with a model fitted anew needs the training data");
+          "comparing with a new fit needs the training rows");
   require(options.data == nullptr || known_rows(model) == model.report.rows,
-          model.report.stream ? "the model was learnt from a stream: it does not know the rows it "
-                                "was fitted to, so they "
-                                "cannot be swept again"
-                              : "the model was saved slim: it no longer knows the rows it was "
-                                "fitted to, so they cannot be "
-                                "swept again");
+          model.report.stream ? "the model was learnt from a stream and does not know its rows, so "
+                                "they cannot be learnt again"
+                              : "the model was saved slim and no longer knows its rows, so they "
+                                "cannot be learnt again");
 }
 
 // Carries the plan out on a copy of the model, and says what happened.
@@ -199,7 +197,7 @@ Model forget(const Model& model, const std::vector<bool>& gone, const Rows* give
   require_old_rows(model, options);
   require(
       model.options.ledger == LedgerMode::full,
-      "only a model with the ledger 'full' can forget: the others do not keep what a batch said");
+      "only a model with the ledger 'full' can forget: the others do not keep what a batch taught");
   std::vector<std::size_t> remove;
   std::size_t others = 0;
   for (std::size_t b = 0, row = 0; b < model.batch_rows.size(); ++b) {
@@ -215,14 +213,14 @@ Model forget(const Model& model, const std::vector<bool>& gone, const Rows* give
   (options.data != nullptr ? report.rows_put_back : report.rows_lost) = others;
   Plan plan = plan_change(model, gone, remove, options.data);
   require(model.report.rows > report.rows_removed + report.rows_lost,
-          "no row would be left: delete the model instead");
+          "no rows would be left; delete the model instead");
   const auto change = [&](const LookedAt& looked_at) {
     Model next = finish(model, plan, looked_at, options, report);
     report.seconds = seconds_since(start);
     return next;
   };
-  if (plan.remaining.rows > 0) return change({plan.remaining, "the rows that stay"});
-  if (given != nullptr) return change({*given, "the rows that went"});
+  if (plan.remaining.rows > 0) return change({plan.remaining, "the remaining rows"});
+  if (given != nullptr) return change({*given, "the forgotten rows"});
   return change({probes(model.encoder.width()), "random inputs"});
 }
 

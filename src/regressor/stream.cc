@@ -325,9 +325,10 @@ void check(const StreamedFile& file, const RegressorOptions& options) {
   detail::validate(options);
   require(
       is_one_pass(options),
-      "a stream is learnt in one pass: epochs must be 1, the ledger none, the belief not joint");
-  require(file.holdout >= 0 && file.holdout < 1, "the share held out must be from 0 to below 1");
-  require(file.piece_rows > 0, "piece_rows is 0");
+      "a stream is learnt in one pass: epochs must be 1, the ledger none and the belief not joint");
+  require(file.holdout >= 0 && file.holdout < 1,
+          "the share to hold out must be at least 0 and below 1");
+  require(file.piece_rows > 0, "piece_rows must be at least 1");
   if (!can_stream(file.path)) {
     throw DataError(file.path.string() + ": cannot be read twice, so it cannot be streamed");
   }

@@ -30,7 +30,7 @@ StrictJson parse_json(std::string_view text, int deepest) {
     if (event != StrictJson::parse_event_t::key) return true;
     const auto& key = parsed.get_ref<const std::string&>();
     if (!keys.back().insert(key).second) {
-      throw NotMeant("the key " + csv::shown(key) + " stands twice in one object");
+      throw NotMeant("the key " + csv::shown(key) + " appears twice in one object");
     }
     return true;
   };

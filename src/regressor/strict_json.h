@@ -31,7 +31,7 @@ struct StrictSerializer : nlohmann::adl_serializer<T> {
     }
     nlohmann::adl_serializer<T>::from_json(json, value);
     if constexpr (std::is_enum_v<T>) {
-      if (Json(value) != json) throw NotMeant("no choice is called " + seen(json));
+      if (Json(value) != json) throw NotMeant("unknown choice: " + seen(json));
     }
   }
 

@@ -232,9 +232,9 @@ TEST(Checkpoint, IsRefusedWhereItCannotHelp) {
   const std::string fit = "fit " + shell_word(scratch.file("wave.csv", wave_csv(40, 1))) +
                           " --target y --model " + shell_word(scratch.path("m"));
   const auto with = [&](const std::string& more) { return run(fit + " --checkpoint " + more); };
-  expect_refusal(with(shell_word(scratch.path("m"))), "name another", 2);
+  expect_refusal(with(shell_word(scratch.path("m"))), "choose another", 2);
   const std::string checkpoint = shell_word(scratch.path("c"));
-  expect_refusal(with(checkpoint + " --ledger none --epochs 1"), "nothing to go on from", 2);
+  expect_refusal(with(checkpoint + " --ledger none --epochs 1"), "cannot be resumed", 2);
   expect_refusal(with(checkpoint + " --checkpoint-every -1"), "--checkpoint-every", 2);
   const Outcome own_data = with(shell_word(scratch.path("wave.csv")));
   EXPECT_EQ(own_data.status, 1);

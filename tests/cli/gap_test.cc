@@ -269,7 +269,7 @@ TEST(BenchmarkGap, PrintsATableOfTheColumnsWithManyValues) {
 TEST(BenchmarkGap, RefusesWhatHasNoGap) {
   const Wave wave;
   expect_refusal(run(wave.command + "--column X"), "no column 'X'; did you mean 'x'?");
-  expect_refusal(run(wave.command + "--column z"), "no column 'z'; there are 'x'");
+  expect_refusal(run(wave.command + "--column z"), "no column 'z'; the columns are 'x'");
   expect_refusal(run(wave.command + "--column x color"), "column 'color': categorical");
   expect_refusal(run(wave.command + "--column y"), "'y': both a target");
   expect_refusal(run(wave.command + "--where side"), "--where", 2);

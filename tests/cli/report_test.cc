@@ -348,7 +348,7 @@ TEST(Report, SaysThatRowsCameSince) {
   const json page = page_of(fitted.model);
   EXPECT_EQ(fact(page, "rows"), "107");
   EXPECT_EQ(fact(page, "changed since").find("7 rows"), 0U) << fact(page, "changed since");
-  EXPECT_NE(fact(page, "changed since").find("over 100 rows"), std::string::npos);
+  EXPECT_NE(fact(page, "changed since").find("of 100 rows"), std::string::npos);
   const Fitted other;
   const std::string data = " --data " + shell_word(other.data);
   ASSERT_EQ(run("update " + shell_word(other.model) + " " + shell_word(more) + data).status, 0);

@@ -53,7 +53,7 @@ TEST(Fit, ReportsWhatOthersRelyOn) {
   EXPECT_GT(report["certificate"]["joint"]["largest_leverage"], 0);
   EXPECT_EQ(report["model"], "wave.safetensors");
   EXPECT_TRUE(std::filesystem::exists(scratch.path("wave.safetensors")));
-  EXPECT_NE(outcome.err.find("100 to learn from"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("100 for training"), std::string::npos) << outcome.err;
 }
 
 TEST(Fit, UnderstandsATableOfManyKinds) {
@@ -450,8 +450,8 @@ TEST(Benchmark, ScoresTheSplitsGiven) {
   expect_no_splits(R"({"test": [[1e300]]})", "split 0: 1e+300 is not a row");
   expect_no_splits(R"({"test": [[true]]})", "split 0: true is not a row");
   expect_no_splits(R"({"test": [["a\nb"]]})", "split 0: \"a\\nb\" is not a row");
-  expect_no_splits(R"({"test": [[4, 5, 4]]})", "split 0: row 4 stands twice");
-  expect_no_splits(R"({"test": [[]]})", "split 0: no row to test");
+  expect_no_splits(R"({"test": [[4, 5, 4]]})", "split 0: row 4 appears twice");
+  expect_no_splits(R"({"test": [[]]})", "split 0: no rows to test on");
   expect_no_splits(R"({"test": [7]})", "split 0: must be an array of rows");
   expect_no_splits(R"({"test": []})", "not a list of splits");
   expect_no_splits("[", "not a list of splits");

@@ -184,7 +184,7 @@ TEST(Checkpoint, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(content(scratch.path("c")), before);
 
   model.save(scratch.path("model"));
-  EXPECT_NE(refusal(table, options, {scratch.path("model")}).find("not a checkpoint"),
+  EXPECT_NE(refusal(table, options, {scratch.path("model")}).find("not a dma checkpoint"),
             std::string::npos);
   scratch.file("table.csv", "a,b,y\n1,2,3\n4,5,6\n7,8,9\n1,2,3\n4,5,6\n7,8,9\n");
   EXPECT_NE(refusal(table, options, {scratch.path("table.csv")}).find("table.csv: is not"),
@@ -228,7 +228,7 @@ TEST(Checkpoint, AFailingDiskIsToldOnceOrEndsTheFit) {
                      {folder / "c", 0, [&](const std::string& line) { said.push_back(line); }});
   EXPECT_TRUE(model.to_bytes() == Regressor::fit(table, options).to_bytes());
   ASSERT_EQ(said.size(), 1U);
-  EXPECT_NE(said[0].find("goes on without checkpoint"), std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("continues without a checkpoint"), std::string::npos) << said[0];
   std::filesystem::create_directory(folder);
   EXPECT_THROW(Regressor::fit(table, options, lose_folder, {folder / "c", 0}), ModelError);
 }

@@ -688,9 +688,9 @@ TEST_P(EachBelief, ChangeRefusesWhatItCannotDo) {
   const Table half = rows_of(table, 0, 20);
   expect_error(error_of([&] { model.update(half, {.data = &half}); }),
                "20 of the model's 40 rows are not in it");
-  expect_error(error_of([&] { model.forget_rows(table); }), "no row would be left");
+  expect_error(error_of([&] { model.forget_rows(table); }), "no rows would be left");
   expect_error(error_of([&] { model.forget_batch(0, {.compare = true}); }),
-               "needs the training data");
+               "needs the training rows");
   const auto untouched = model.predict(table);
   EXPECT_TRUE(same(untouched, Regressor::fit(table, quick()).predict(table)));
 
@@ -748,7 +748,7 @@ TEST(Options, AreChecked) {
   expect_error(fit({}), "no target");
   expect_error(fit({.target = "y", .noise = -1.0}), "noise");
   expect_error(fit({.target = "y", .epochs = 0}), "epochs");
-  expect_error(fit({.target = "y", .hidden = {3, 0}}), "0 units");
+  expect_error(fit({.target = "y", .hidden = {3, 0}}), "at least 1 unit");
   expect_error(fit({.target = "q"}), "'q'");
 }
 
