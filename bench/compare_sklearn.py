@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 
-# Before NumPy reads them: all methods get one thread.
+# Set before NumPy reads them: all methods get one thread.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
@@ -223,7 +223,7 @@ def main() -> None:
         parser.error(f"unknown set {unknown[0]}; the sets are diabetes, {', '.join(UCI_SETS)}")
     if arguments.data is None and set(names) != {"diabetes"}:
         parser.error("sets other than diabetes need --data DIR")
-    # Rivals at their defaults say that they stopped at an end (iterations, bounds of a length scale).
+    # The other methods at their defaults warn that they stopped at a bound (iterations, length scale).
     warnings.simplefilter("ignore", ConvergenceWarning)
     collected = {}
     for name in names:

@@ -144,7 +144,7 @@ int run(const Arguments& arguments) {
 }  // namespace dma::bench
 
 int main(int argc, char** argv) {
-  // Before any library reads it: all that is compared has one thread.
+  // Set before any library reads it: all comparisons use one thread.
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   try {
     return dma::bench::run(dma::bench::parse({argv + 1, argv + argc}));

@@ -1,4 +1,4 @@
-// dma sample wave: tables to try things on.
+// dma sample wave: prints a generated table.
 #include <fmt/core.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Algorithm 1 beside Adam (App. E): four learning rates, and what an epoch costs.
+// Algorithm 1 compared with Adam (App. E): four learning rates, and the cost of an epoch.
 #include <dma/belief/independent.h>
 #include <fmt/core.h>
 
@@ -44,7 +44,7 @@ struct EpochTimes {
   std::vector<double> direct, linear, whole, batches;  // seconds
 };
 
-// Turn by turn, so that whatever else the machine does meets all of them.
+// Measured in turn, so that other programs disturb all of them alike.
 EpochTimes time_epochs(const Task& task) {
   EpochTimes times;
   for (int turn = 0; turn < 7; ++turn) {

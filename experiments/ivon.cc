@@ -1,4 +1,4 @@
-// Algorithm 1 beside IVON (App. E): 160 settings on one task, then the best of them on 20.
+// Algorithm 1 compared with IVON (App. E): 160 settings on one task, then the best of them on 20.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ void sweep(Run& run, std::vector<Configuration>& configurations) {
   });
 }
 
-// The one with the least training NLL at the end, of those that have this learning rate (0: of all).
+// The run with the smallest training NLL at the end, among those with this learning rate (0: among all).
 const Configuration& best(const std::vector<Configuration>& configurations, double rate = 0) {
   const auto key = [&](const Configuration& one) {
     const bool counts = rate == 0 || one.options.learning_rate == rate;

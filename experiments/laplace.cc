@@ -1,4 +1,4 @@
-// Algorithm 1 beside the diagonal Laplace approximation (App. E).
+// Algorithm 1 compared with the diagonal Laplace approximation (App. E).
 #include "experiments/comparison.h"
 #include "experiments/experiment.h"
 #include "experiments/rivals.h"

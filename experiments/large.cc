@@ -1,5 +1,5 @@
-// The 1,932-weight task of App. G, with four outputs: does training reach the noise floor, does it stay
-// there, and what do predictions outside say?
+// The 1,932-weight task of App. G, with four outputs: does training reach the noise floor, does it stay there, and how
+// good are predictions outside?
 #include <dma/belief/independent.h>
 #include <fmt/core.h>
 
@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr std::size_t batch_tasks = 2;
 constexpr double tolerance = 0.1;
-// Ours, and the Adam that the paper draws.
+// Our methods, and the Adam that the paper plots.
 const std::set<std::string> drawn{"direct", "linear", "default", "adam 0.01"};
 
 // The epoch at which the paper's criterion would have stopped.
@@ -80,7 +80,7 @@ std::vector<Contender> contenders(std::size_t epochs) {
       {long_run(Rule::linear, epochs), paper_tasks},
       {product_default(), paper_tasks}};
   if (!baselines::torch_available()) return all;
-  // What most people do, and slow: 100 steps per epoch.
+  // The usual way, and slow: 100 steps per epoch.
   all.push_back({trained_by_adam("adam 0.01, batches of 15",
                                  {.learning_rate = 0.01, .epochs = 100, .batch_size = 15}),
                  batch_tasks});

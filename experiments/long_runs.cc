@@ -1,5 +1,5 @@
-// Beyond the paper: what replacement is for. Held-out log-likelihood after 10 to 400 epochs with the
-// three ledger modes; the filter (none) absorbs the data again in every epoch.
+// Beyond the paper: why messages are replaced. Held-out log-likelihood after 10 to 400 epochs with the three ledger
+// modes; the filter (none) counts the data again in every epoch.
 #include <dma/belief/independent.h>
 #include <fmt/core.h>
 

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr std::size_t rows = 100;
 constexpr std::size_t epochs = 500;
 
-// The largest movement of a prediction from the last epoch but one to the last, in its deviations.
+// The largest movement of a prediction in the last epoch, in its deviations.
 double last_movement(const NoisyWave& table, const TrainingOptions& options,
                      const IndependentOptions& own) {
   const Architecture network{.widths = {3, 10, 1}, .slopes = {0.1}, .bias = {true}};

@@ -1,4 +1,4 @@
-// dma benchmark: the nine UCI sets on their standard splits, beside what others have published.
+// dma benchmark: compares with published figures on the standard splits of the nine UCI sets.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The defaults of dma fit, or the defaults but for one thing.
+// The defaults of dma fit, or the defaults with one change.
 struct Setting {
   const char* name;
   void (*change)(RegressorOptions&);
@@ -46,7 +46,7 @@ struct Arguments {
   bool json = false;
 };
 
-// Mean rank in log-likelihood: dma first, then the rivals in their order.
+// Mean rank in log-likelihood: dma first, then the others in their order.
 std::vector<double> average_ranks(const std::vector<SetScore>& scores) {
   std::vector<double> sums(rivals.size() + 1, 0);
   for (const SetScore& score : scores) {
@@ -61,7 +61,7 @@ std::vector<double> average_ranks(const std::vector<SetScore>& scores) {
   return sums;
 }
 
-// What an expert would take for a small table, on the splits it was run on.
+// The Gaussian process, a good choice for small tables, on the splits it was run on.
 void print_process(const std::vector<SetScore>& scores) {
   bool first = true;
   for (const SetScore& score : scores) {
@@ -162,7 +162,7 @@ void print_settings(const std::vector<std::string>& names,
   print("seconds per fit", [](const auto& s) { return fmt::format("{:.2f}", s.seconds.mean); });
 }
 
-// Of the cavity score with the log-likelihood on rows that were not there, over settings, by set.
+// Rank correlation of the cavity score with the test log-likelihood, over settings, by set.
 std::vector<double> cavity_correlations(const std::vector<std::vector<SetScore>>& scores) {
   std::vector<double> result;
   for (std::size_t s = 0; s < scores.front().size(); ++s) {

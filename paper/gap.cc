@@ -78,7 +78,7 @@ bool has_few_values(const Column& column) {
   return values.size() < least_values;
 }
 
-// Of the columns that were named.
+// Refuses a named column that cannot have a gap.
 void refuse_what_is_no_number(const Table& table, const Encoder& encoder) {
   const auto refuse = [&](const std::string& name, std::string_view reason) {
     throw BadInput(fmt::format("{}, column '{}': {}", table.source, name, reason));
@@ -139,7 +139,7 @@ bool varies(const Encoder& encoder, const std::string& column) {
   });
 }
 
-// Of predictions that are not finite: they give the targets no density.
+// Scores of predictions that are not finite, which give the targets no density.
 Metrics no_score() {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Metrics metrics{.rmse = unknown, .nll = std::numeric_limits<double>::infinity()};
@@ -147,7 +147,7 @@ Metrics no_score() {
   return metrics;
 }
 
-// Nothing of the held-out rows reaches a fit: they are taken out of the table first.
+// Held-out rows never reach a fit: they are removed from the table first.
 void compare(const Table& table, const RegressorOptions& options, Case& one) {
   if (one.held_out.size() < least_held_out) {
     one.reason = fmt::format("fewer than {} rows there", least_held_out);

@@ -25,7 +25,7 @@ json read_result(const std::filesystem::path& path) {
   }
 }
 
-// Six digits are more than a chart shows, and a third of the size.
+// Six digits are more than a chart shows, and take a third of the space.
 void round_numbers(json& value) {
   if (value.is_structured()) {
     for (json& inner : value) round_numbers(inner);

@@ -18,7 +18,7 @@
 namespace dma::cli {
 namespace {
 
-// Plain or compressed, whichever is there.
+// The plain or the compressed file, whichever exists.
 std::filesystem::path find_file(const std::filesystem::path& folder, const std::string& name) {
   for (const char* ending : {"", ".gz"}) {
     if (std::filesystem::exists(folder / (name + ending))) return folder / (name + ending);
@@ -53,7 +53,7 @@ Split split_of(const UciTable& table, std::size_t split) {
   return rows;
 }
 
-// Nothing of the test rows reaches the fit: they are taken out of the table first.
+// Test rows never reach the fit: they are removed from the table first.
 SplitScore run_split(const UciTable& table, std::size_t split, const RegressorOptions& options) {
   const Split rows = split_of(table, split);
   RegressorOptions own = options;
@@ -99,7 +99,7 @@ std::vector<std::vector<SplitScore>> run_splits(const std::vector<UciTable>& tab
     scores[s].resize(tables[s].test_rows.size());
     for (std::size_t split = 0; split < scores[s].size(); ++split) jobs.emplace_back(s, split);
   }
-  // The largest first, so that no thread is left with it at the end.
+  // The largest set comes first, so that no thread is left with it at the end.
   std::stable_sort(jobs.begin(), jobs.end(), [&](const auto& a, const auto& b) {
     return tables[a.first].table.rows() > tables[b.first].table.rows();
   });

@@ -26,7 +26,7 @@ struct Covered {
   bool conforms;
 };
 
-// The paper's row, and the built-in factors that it speaks of.
+// A row of the paper, and the built-in factors that it covers.
 struct PaperRow {
   std::string_view factor;
   std::string_view direction;  // fwd: edge 0; bwd: the other edges; both

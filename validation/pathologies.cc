@@ -1,4 +1,4 @@
-// Table 1 (App. A), measured: what each engine does on the same graphs.
+// Table 1 (App. A), measured: every engine on the same graphs.
 //
 //   product, relu   one Dirac factor with a unary factor on each edge: the exact moments are known
 //   network         one training example of the 8-6-5-1 network: the exact moments of the weights

@@ -1,7 +1,7 @@
 // The 1/r^2 rate of the backward messages of product and leaky ReLU (App. C, third validation).
 //
-// For each signal-to-noise ratio r the DMA marginal of x stands beside importance sampling, as in
-// the paper, and beside quadrature of the exact marginal. Sampling noise alone gives a histogram a
+// For each signal-to-noise ratio r the DMA marginal of x is compared with importance sampling, as in the paper, and
+// with quadrature of the exact marginal. Sampling noise alone gives a histogram a
 // KL divergence of about bins / (2 effective samples) from the truth; quadrature has no such floor.
 #include <algorithm>
 #include <cmath>
@@ -73,7 +73,7 @@ std::vector<double> inside(const std::vector<double>& breaks, double low, double
   return result;
 }
 
-// What the summary is made of.
+// Curves for the summary.
 struct Curve {
   std::vector<double> r, histogram, quadrature;
 };

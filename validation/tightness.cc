@@ -47,7 +47,7 @@ bool decreases(const std::vector<double>& values) {
   return std::is_sorted(values.begin(), values.end(), std::greater<>());
 }
 
-// The most that a value exceeds an earlier one by, relative to the earlier.
+// The largest excess of a value over an earlier one, relative to the earlier.
 double largest_rise(const std::vector<double>& values) {
   double least = values.front();
   double rise = 0;

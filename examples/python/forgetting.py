@@ -123,7 +123,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="60 rows, 1 or 5 forgotten: only a quick look")
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the defaults are what is looked at
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the defaults are meant to be tested
     X, y = load_diabetes(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     X, y, probes = X[order[42:]], y[order[42:]], X[order[:42]]

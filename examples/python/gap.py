@@ -76,7 +76,8 @@ def main():
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
     X, y = rows_with_a_gap(options.rows, seed=0)
-    # 40 epochs, the default, end with a warning that the fit has not settled: on one column more cost nothing.
+    # The default of 40 epochs ends with a warning that the fit has not settled; on one column, more cost next to
+    # nothing.
     model = DMARegressor(max_epochs=400, random_state=0).fit(X, y)
     print_widths(model)
     if options.o:

@@ -141,7 +141,7 @@ def main():
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
     repeats, blocks = (1, 2) if options.quick else (options.repeats, 10)
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the defaults are what is looked at
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the defaults are meant to be tested
     results = {}
     for name, drifts in (("nothing changes", False), ("drift from block 5", True)):
         runs = {way: [] for way in WAYS}

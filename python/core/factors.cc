@@ -14,7 +14,7 @@ namespace {
 
 namespace py = pybind11;
 
-// What the headers do not say: the class in Python, and its documentation.
+// The class name in Python and its documentation, which the headers do not contain.
 struct Words {
   const char* name;
   const char* summary;
@@ -152,7 +152,7 @@ void bind_builtins(py::module_& module, GraphClass& graph, std::index_sequence<K
   (bind(words[K], static_cast<const std::tuple_element_t<K, BuiltinFactors>*>(nullptr)), ...);
 }
 
-// A message must not ask for more memory than there is.
+// A message must not need more memory than there is.
 constexpr std::size_t most_points = 1'000'000;
 
 template <std::size_t N>

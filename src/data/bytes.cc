@@ -134,7 +134,7 @@ std::size_t ByteSource::read_compressed(char* into, std::size_t size) {
   return most - stream.avail_out;
 }
 
-// Members follow each other where files were concatenated; zeros may pad the last one.
+// Concatenated files have several members; zeros may pad the last one.
 bool ByteSource::at_member() {
   if (inflater_->inside) return true;
   for (; fill_input(); ++input_begin_) {

@@ -1,5 +1,5 @@
-// Why no library: none of those that the project keeps reads CSV, and a parser that hands over cells is the
-// smaller part of what stands here: types, empty cells, line numbers, names, restarts, messages.
+// Why no library: none of the project's dependencies reads CSV, and a parser of cells would be the smaller part: the
+// rest is types, empty cells, line numbers, names, restarts, messages.
 //
 //   bytes.h   file, standard input, gzip            number.h      a cell as a number
 //   scan.h    cells of a row in memory              dictionary.h  a cell as text
@@ -30,7 +30,7 @@ using csv::shown;
 
 using Positions = std::unordered_map<std::string_view, std::size_t>;
 
-// So many distinct numbers with a comma make a column of numbers, whatever comes.
+// This many distinct numbers with a comma make a column of numbers, whatever follows.
 constexpr std::size_t enough_commas = 1000;
 
 std::vector<std::string> numbered_names(std::size_t count) {
@@ -50,7 +50,7 @@ std::vector<std::string> header_names(std::span<const Cell> cells) {
   return names;
 }
 
-// Goes to the file's first row and takes the names from it.
+// Goes to the file's first row and reads the names.
 csv::RowOptions row_options(const CsvOptions& options) {
   return {options.header, options.delimiter, options.block};
 }
@@ -79,7 +79,7 @@ bool all_numbers(std::span<const Cell> cells) {
   });
 }
 
-// The name without space and capital letters.
+// The name without spaces and in lower case.
 std::string core(std::string_view name) {
   std::string result;
   for (const char c : name) {
@@ -108,7 +108,7 @@ bool is_number(std::string_view text) {
   return csv::read_number(cell, value) != Reading::text;
 }
 
-// Whether the values of a column of text are all numbers, some with a decimal comma.
+// Whether the values of a text column are all numbers, some with a decimal comma.
 struct Commas {
   bool possible = true;
   std::size_t first_line = 0;  // 0: no comma so far
@@ -126,7 +126,7 @@ struct Output {
   bool has_numbers = false;  // in the pieces before
   csv::Dictionary dictionary = {};
   Commas commas = {};
-  // The first number that is not allowed, of a column that may still turn out to be text.
+  // The first number that is not allowed, in a column that may still turn out to be text.
   Reading refused = Reading::number;
   std::size_t refused_line = 0;
   std::string refused_value = {};
@@ -149,15 +149,15 @@ class TableReader {
   bool append(Table& table);
   // Like append, but only looks for columns that are text.
   bool check();
-  // Reserves memory for the rows that are expected and gives their number.
+  // Reserves memory for the expected rows and returns their number.
   std::size_t reserve(Table& table) const;
   // Throws DataError if the columns cannot be used as they are.
   void finish() const;
-  // How much of the file has been read; 0 if that is not known.
+  // How much of the file has been read; 0 if unknown.
   double share() const { return rows_.share(); }
 
   bool any_turned() const { return any_turned_; }
-  // To the first row again, with the columns that turned as text.
+  // Goes back to the first row and reads the columns that turned as text.
   void restart();
   std::size_t blocks() const { return rows_.blocks(); }
 
@@ -316,7 +316,7 @@ void TableReader::append_unusual(Table& table, std::size_t k, const Cell& cell) 
   table.columns[k].numbers.push_back(value);
 }
 
-// Cells that were empty stay so; the text of numbers is gone.
+// Empty cells stay empty; the text of numbers is lost.
 void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
   Column& column = table.columns[k];
   Output& output = outputs_[k];
@@ -376,8 +376,7 @@ void TableReader::fail(const Output& output, Reading reading, std::size_t line,
   throw DataError(what + " is not a number");
 }
 
-// A column of text that is numbers with decimal commas is a mistake, and as categories it would be an
-// expensive one.
+// A text column of numbers with decimal commas is a mistake, and an expensive one if read as categories.
 void TableReader::note_value(Output& output, const std::string& value) {
   Commas& commas = output.commas;
   if (output.type == CellType::text || !commas.possible) return;
@@ -415,8 +414,8 @@ void TableReader::finish() const {
   }
 }
 
-// Left to themselves the vectors would double: up to three times the memory at the last step. Steps of
-// at most eight forgive first rows that are much shorter than the others.
+// Without this the vectors would double, which takes up to three times the memory at the last step. Steps of at most
+// eight allow for first rows that are much shorter than the others.
 std::size_t TableReader::reserve(Table& table) const {
   const auto rows = static_cast<double>(std::max<std::size_t>(table.rows(), 16));
   const double expected = 1.02 * rows_.expected_rows(table.rows()) + 16;
@@ -428,15 +427,15 @@ std::size_t TableReader::reserve(Table& table) const {
   return capacity;
 }
 
-// The rest of the block shows other columns that turn; if that was not enough, the rest of the file
-// does: no file is read more than three times.
+// The rest of the block shows other columns that turn to text; if that is not enough, the rest of the file does. So no
+// file is read more than three times.
 void read_on(TableReader& reader, bool to_the_end) {
   const std::size_t block = reader.blocks();
   while ((to_the_end || reader.blocks() == block) && reader.check()) {
   }
 }
 
-// False if columns turned out to be text: the table is to be read again.
+// False if columns turned out to be text: the table must be read again.
 bool read_table(TableReader& reader, Table& table, bool is_first) {
   reader.clear(table);
   std::size_t capacity = 0;
@@ -449,7 +448,7 @@ bool read_table(TableReader& reader, Table& table, bool is_first) {
   return false;
 }
 
-// As read_table, piece by piece.
+// Like read_table, but piece by piece.
 bool read_pieces(TableReader& reader, std::size_t rows, const std::function<void()>& begin,
                  const std::function<void(const Table&)>& take, bool is_first) {
   begin();

@@ -23,15 +23,15 @@ namespace {
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();    // an empty cell
 constexpr double unreadable = std::numeric_limits<double>::infinity();  // a cell that is an error
 constexpr double largest = std::numeric_limits<double>::max();
-// In deviations. Training rows lie within the root of their number; of what lies further out than this not even the
-// square is a number in single precision, let alone what a network makes of it.
+// In deviations from the mean. Training rows lie within the root of their number. Beyond this limit not even the square
+// fits into single precision, let alone the network's output.
 constexpr double farthest = 1e15;
-// Of a target's deviation: noise and intervals are small parts of it, and must be numbers too.
+// Smallest deviation of a target: noise and intervals are small fractions of it and must be representable too.
 constexpr double least_deviation = 1e-300;
 
 // ---------------------------------------------------------------------------------------- messages
 
-// Values go into messages of one line.
+// Makes a value fit for a message of one line.
 std::string as_text(std::string_view text) {
   constexpr std::size_t most = 60;
   std::size_t end = std::min(text.size(), most);
@@ -130,7 +130,7 @@ void validate(const Table& table, const EncoderOptions& options) {
                 "is categorical: the target must be a number");
 }
 
-// Takes the digits at the front off the text; leading zeros are not returned.
+// Removes the leading digits from the text and returns them without leading zeros.
 std::string_view take_digits(std::string_view& text) {
   const auto end = std::find_if_not(text.begin(), text.end(), csv::is_digit);
   std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
@@ -139,7 +139,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// Digits compare as the number they are: c2 before c10.
+// Digits compare as numbers: c2 before c10.
 bool natural_order(std::string_view one, std::string_view two) {
   std::string_view a = one;
   std::string_view b = two;
@@ -158,8 +158,8 @@ bool natural_order(std::string_view one, std::string_view two) {
   return a.empty() && b.empty() ? one < two : a.empty();
 }
 
-// In an order of their names' own: a network's first weights are drawn input by input, and must not depend on where a
-// column stands in a file.
+// Sorted by name: a network's first weights are drawn input by input, and must not depend on a column's position in the
+// file.
 std::vector<std::string> feature_names(const Table& table, const EncoderOptions& options) {
   std::vector<std::string> names = options.features;
   for (const Column& column : table.columns) {
@@ -211,7 +211,7 @@ std::string expectation(ColumnKind kind) {
   return "cannot be used";
 }
 
-// The same cells as text: numbers as the shortest text that reads as them.
+// The same cells as text; numbers become the shortest text that reads as them.
 Column as_text(const Column& column) {
   Column text{.name = column.name, .is_text = true};
   text.codes.reserve(column.rows());
@@ -231,8 +231,8 @@ Column as_text(const Column& column) {
 
 // ------------------------------------------------------------------------------------ cells to encode
 
-// One column of a table as an encoder's column reads it: numbers, or for each distinct text (by its
-// code) what it stands for, so that nothing is parsed or hashed twice.
+// One column of a table as the encoder reads it: numbers, or the meaning of each distinct text (by its code), so that
+// nothing is parsed or hashed twice.
 struct Cells {
   const Column* column = nullptr;
   const double* numbers = nullptr;
@@ -244,7 +244,7 @@ struct Cells {
   std::vector<std::uint64_t> words = {};
 };
 
-// A number in a column whose categories were numbers: 3.0 is the category 3.
+// A number in a column whose categories were numbers; 3.0 is the category 3.
 std::string category_of(const std::string& text, const FeatureColumn& feature) {
   if (feature.text) return text;
   const double number = read_number(text);
@@ -308,7 +308,7 @@ double number_at(const Cells& cells, std::size_t row) {
   return code == Column::empty_cell ? nothing : cells.meaning[code];
 }
 
-// Rows whose targets are all there.
+// Rows without an empty target.
 std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_t table_rows) {
   std::vector<std::size_t> rows;
   rows.reserve(table_rows);
@@ -324,7 +324,7 @@ std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_
 
 constexpr const char* target_expectation = "is text: the target must be a number";
 
-// What is known so far of a column of numbers.
+// What is known so far about a column of numbers.
 struct Numbers {
   ScaleBuilder scale = {};
   std::string first = {};  // that is not empty, as it stands there
@@ -332,8 +332,8 @@ struct Numbers {
   std::optional<DataError> error = {};  // the first
 };
 
-// An error if a cell is text, infinite or out of reach of the scales; it is kept, since one in another column
-// may be to be told first.
+// Sets an error if a cell is text, infinite or too large for the scales. It is not thrown at once, because an error in
+// another column may have to be reported first.
 void take_numbers(const Table& piece, const Cells& cells, std::span<const std::size_t> rows,
                   const std::string& expected, Numbers& known) {
   for (const std::size_t row : rows) {
@@ -351,7 +351,7 @@ void take_numbers(const Table& piece, const Cells& cells, std::span<const std::s
   }
 }
 
-// Whether the values are one word for true, one for false, or one of the two.
+// Whether the values are a word for true, a word for false, or both.
 struct Booleans {
   bool possible = true;
   std::array<std::string, 2> words = {};
@@ -368,7 +368,7 @@ double take_boolean(const std::string& value, Booleans& known) {
   return meaning;
 }
 
-// Which orders of day and month the values allow, and the scale in either.
+// Which orders of day and month the values allow, and the scale for each.
 struct Dates {
   bool month_first = true, day_first = true;
   ScaleBuilder by_month = {}, by_day = {};
@@ -377,7 +377,7 @@ struct Dates {
   bool possible() const { return month_first || day_first; }
 };
 
-// What a text of a piece stands for, and where it is counted.
+// The meaning of a text of a piece, and where it is counted.
 struct Meaning {
   std::size_t generation = std::numeric_limits<std::size_t>::max();
   std::size_t place = 0;
@@ -404,7 +404,7 @@ void take_date(const Table& piece, const Column& column, std::size_t row, Dates&
                "as YYYY-MM-DD, drop the column, or declare it categorical");
 }
 
-// What is known so far of a column of text.
+// What is known so far about a text column.
 struct Texts {
   ValueCounts counts = ValueCounts();
   std::size_t filled = 0, empty = 0;
@@ -444,7 +444,7 @@ void take_texts(const Table& piece, const Column& column, std::span<const std::s
   }
 }
 
-// What is known so far of a feature's column.
+// What is known so far about a feature's column.
 struct KnownColumn {
   std::string name;
   bool forced = false;  // to be categorical
@@ -454,7 +454,7 @@ struct KnownColumn {
   Texts texts = {};
 };
 
-// A column of a CSV file may be empty in the first pieces, as if it were of numbers, and of text from then on.
+// A column of a CSV file may be empty in the first pieces, as if it held numbers, and hold text later.
 void accept_type(const Table& piece, const Column& column, KnownColumn& known) {
   if (column.is_text == known.is_text) return;
   const bool was_empty = known.numbers.scale.count() + known.texts.filled == 0;
@@ -475,7 +475,7 @@ void take_feature(const Table& piece, const Column& column, std::span<const std:
   take_numbers(piece, cells_of(column, feature), rows, expectation(feature.kind), known.numbers);
 }
 
-// A feature, or the reason why it is none.
+// A feature, or the reason why it is left out.
 struct Fitted {
   FeatureColumn feature = {};
   std::string dropped = {};
@@ -567,7 +567,7 @@ std::size_t block_rows(std::size_t width) {
   return std::clamp<std::size_t>(cache_numbers / std::max<std::size_t>(width, 1), 16, 1024);
 }
 
-// The rows' numbers: where they stand, if one follows the other, else in the buffer.
+// The rows' numbers: in place if the rows are consecutive, else copied to the buffer.
 std::span<const double> numbers_in(const Cells& cells, std::span<const std::size_t> rows,
                                    std::vector<double>& buffer) {
   if (rows.empty()) return {};

@@ -93,8 +93,7 @@ std::vector<Run> runs_of(const Schedule& schedule, std::span<const std::uint16_t
   return runs;
 }
 
-// How far the marginals moved, each in units of its new standard deviation (a point mass: of its
-// size, or 1): the largest.
+// The largest movement of a marginal, in units of its new standard deviation (for a point mass: of its size, or 1).
 double movement(const Marginals& before, const Marginals& after) {
   double largest = 0;
   for (std::size_t v = 0; v < after.size(); ++v) {

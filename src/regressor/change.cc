@@ -1,4 +1,4 @@
-// Regressor::update and forget: rows come and go, the rest of the ledger stands.
+// Regressor::update and forget: add and remove rows without changing the rest of the ledger.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -34,7 +34,7 @@ Distance distance(const std::vector<Predicted>& now, const std::vector<Predicted
   return result;
 }
 
-// A standard normal row per probe: somewhere to look when no rows are at hand.
+// One standard normal row per probe, for when no rows are available.
 Rows probes(std::size_t width) {
   constexpr std::size_t count = 256;
   special::Random random(1);
@@ -47,7 +47,7 @@ std::size_t batches_of(std::size_t rows, std::size_t batch_size) {
   return rows / batch_size + (rows % batch_size == 0 ? 0 : 1);
 }
 
-// Finds rows by their hash; a row that stands twice is found twice.
+// Finds rows by their hash; a repeated row is found as often as it occurs.
 class RowFinder {
  public:
   explicit RowFinder(const std::vector<std::uint64_t>& hashes) {
@@ -67,15 +67,15 @@ class RowFinder {
 
 std::size_t known_rows(const Model& model) { return model.row_hashes.size(); }
 
-// A change of a model, as it is worked out: which rows go, which stay, which come.
+// A planned change of a model: which rows go, stay and come.
 struct Plan {
   Change change;
   std::vector<std::uint64_t> kept_hashes, appended_hashes;
-  Rows remaining;  // all rows the model will have known, if the training data are at hand
+  Rows remaining;  // all rows of the changed model, if the training rows are given
 };
 
-// What stays of the model: batches that are not removed, with their rows if the data are given. `gone`
-// marks the model's rows that are to go; the others of a removed batch are appended.
+// Plans what stays of the model: batches that are not removed, with their rows if the data are given. `gone` marks the
+// rows to remove; the other rows of a removed batch are appended.
 Plan plan_change(const Model& model, const std::vector<bool>& gone,
                  const std::vector<std::size_t>& remove, const Table* data) {
   Plan plan;
@@ -124,7 +124,7 @@ void require_old_rows(const Model& model, const ChangeOptions& options) {
                                 "cannot be learnt again");
 }
 
-// Carries the plan out on a copy of the model, and says what happened.
+// Carries out the plan on a copy of the model, and reports what happened.
 Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
                 ChangeReport& report) {
   Model next{model.options, model.encoder, {}, {}, {}, model.shapes, model.report};
@@ -167,7 +167,7 @@ struct LookedAt {
   const char* name;
 };
 
-// Carries the plan out and measures: the model after the change.
+// Carries out the plan, measures the change and returns the new model.
 Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
              const ChangeOptions& options, ChangeReport& report) {
   const auto predict = [&](const Model& of) {

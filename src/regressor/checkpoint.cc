@@ -16,12 +16,12 @@ namespace dma::detail {
 namespace {
 
 constexpr const char* format = "dma-checkpoint";
-// Another method ends with other bits: to be raised whenever a fit changes.
+// Raise this whenever a fit changes: another method ends with other bits.
 constexpr const char* version = "2";
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
-// Which rows, in which order.
+// Identifies the rows and their order.
 std::string fingerprint(const Rows& rows) {
   std::uint64_t hash = combine(hash_start, rows.rows);
   for (const auto* numbers : {&rows.inputs, &rows.targets}) {
@@ -30,7 +30,7 @@ std::string fingerprint(const Rows& rows) {
   return std::to_string(rows.rows) + " " + std::to_string(hash);
 }
 
-// The first option in which two fits differ. The file's may be anything.
+// The first option in which two fits differ. The file's options may be anything.
 std::string difference(const std::string& of_file, const std::string& of_fit) {
   constexpr int deepest = 3;
   constexpr std::size_t longest = 60;
@@ -99,7 +99,7 @@ bool CheckpointFile::is_due() const {
   return since.count() >= where_.seconds;
 }
 
-// A disk that is full now may not be later: tried again when it is due again.
+// A full disk may have room later, so writing is tried again when it is due again.
 void CheckpointFile::keep(std::size_t member, Arrays state) {
   const std::lock_guard lock(mutex_);
   members_[member] = std::move(state);

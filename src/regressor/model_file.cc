@@ -40,7 +40,7 @@ Tensor tensor(std::string name, const std::vector<T>& numbers) {
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
-// What a joint member of formats 2 to 7 had beside its arrays, as arrays.
+// Formats 2 to 7 hold some numbers of a joint member as JSON; adds them as arrays.
 void add_old_arrays(const SafetensorsFile& file, const Json& member, const Json& architecture,
                     Arrays& arrays) {
   arrays.put("noise_variance", member.at("noise_variance").get<double>());
@@ -92,7 +92,7 @@ std::vector<std::size_t> read_sizes(const SafetensorsFile& file, const std::stri
   return {numbers.begin(), numbers.end()};
 }
 
-// Of a format that can be read.
+// The format version, if it can be read.
 int format_version(const SafetensorsFile& file) {
   require(file, file.metadata("format") == "dma-model",
           "is a safetensors file, but not a dma model");
@@ -105,7 +105,7 @@ int format_version(const SafetensorsFile& file) {
             std::to_string(model_format_version) + "; use the version of dma that wrote it");
 }
 
-// Says that what an older format did not hold is not known, and reads a number that is not known as NaN.
+// Marks what an older format lacks as unknown; unknown numbers are NaN.
 void complete(Json& report, int version) {
   if (report.at("train_nll").is_null()) {
     report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
@@ -150,7 +150,7 @@ void check_rows(const SafetensorsFile& file, const Model& model) {
           "its report does not match its rows");
 }
 
-// Charts are drawn from these, and changes are planned by them.
+// Charts and changes rely on these.
 void check_report(const SafetensorsFile& file, const Model& model) {
   const FitReport& report = model.report;
   const std::size_t targets = model.encoder.targets.size();
@@ -208,7 +208,7 @@ Json report_json(const FitReport& report) {
   return json;
 }
 
-// A model as the layout's metadata and arrays, handed to `take`.
+// Passes a model's metadata and arrays to `take`.
 template <class Take>
 auto lay_out(const Model& model, const Take& take) {
   const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());

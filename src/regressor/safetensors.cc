@@ -43,7 +43,7 @@ std::size_t count_of(const std::vector<std::size_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
 
-// Of a shape that nobody vouches for: false if there are more bytes than can be counted.
+// Counts the bytes of an untrusted shape; false if the count overflows.
 bool count_bytes(const TensorInfo& info, std::size_t& bytes) {
   bytes = bytes_of(info.type);
   return std::none_of(info.shape.begin(), info.shape.end(), [&](std::size_t length) {
@@ -88,12 +88,12 @@ std::string header_of(const Metadata& metadata, std::span<const Tensor> tensors)
     offset = end;
   }
   std::string text = header.dump();
-  // The layout wants the data aligned, and allows spaces after the header for it.
+  // The layout requires aligned data, and allows spaces after the header for that.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
 
-// Hands over the data as it stands in the file.
+// Passes on the data as in the file.
 template <class Take>
 void each_piece(std::span<const Tensor> tensors, const Take& take) {
   std::vector<std::byte> copy;
@@ -110,7 +110,7 @@ void each_piece(std::span<const Tensor> tensors, const Take& take) {
   }
 }
 
-// Hands over the whole file, piece by piece.
+// Passes on the whole file, piece by piece.
 template <class Take>
 void each_part(const Metadata& metadata, std::span<const Tensor> tensors, const Take& take) {
   std::string header = header_of(metadata, tensors);
@@ -275,7 +275,7 @@ void SafetensorsFile::parse(const std::string& header, std::size_t data_begin) {
   check_places(data_begin);
 }
 
-// Were two arrays the same bytes, a small file could ask for any amount of memory.
+// If arrays could overlap, a small file could ask for any amount of memory.
 void SafetensorsFile::check_places(std::size_t data_begin) const {
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (const auto& [name, entry] : entries_) places.emplace_back(entry.begin, entry.end);

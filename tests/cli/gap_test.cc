@@ -1,4 +1,4 @@
-// benchmark gap: the rival, the rows held out, and the command as a user runs it.
+// benchmark gap: the baseline, the held-out rows, and the command as a user runs it.
 #include "paper/adam.h"
 #include "paper/part.h"
 
@@ -97,7 +97,7 @@ TEST(AdamFit, LearnsALineAndItsNoise) {
     square += std::pow(fit.network.predict(input) - line(input[0], input[1]), 2) / points;
   }
   EXPECT_LT(std::sqrt(square), noise / 2);
-  // Of 100 rows: the deviation of the estimate is a seventh of it, the choice of the epoch lowers it.
+  // With 100 rows the deviation of the estimate is a seventh of it; the choice of the epoch lowers it.
   EXPECT_NEAR(fit.variance, noise * noise, 0.4 * noise * noise);
 }
 

@@ -1,5 +1,5 @@
-// CSV: what is written is read, in one piece or in many, wherever a block ends; and what every mistake in
-// a file is answered with.
+// CSV: what is written is read, in one piece or in many, wherever a block ends; and the error of every mistake in a
+// file.
 #include <dma/data/csv.h>
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ std::string compressed(std::string_view text) {
   return result;
 }
 
-// A file that is gone with its object.
+// A file that is removed with its object.
 class File {
  public:
   explicit File(std::string_view content) {

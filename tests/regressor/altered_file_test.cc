@@ -23,7 +23,7 @@ constexpr std::size_t length_bytes = 8;
 constexpr std::size_t checksum_at = length_bytes + 29;  // {"__metadata__":{"checksum":"
 // Messages, names, what the C++ library keeps for an exception.
 constexpr std::size_t small_change = 4096;
-// Of a header that is JSON by its letter and nothing else: the parser's tree, measured by Nonsense below.
+// Size of the parser's tree for a header that is valid JSON and nothing else, measured by Nonsense below.
 constexpr std::size_t tree_bytes_per_byte = 48;
 
 Table small_table() {
@@ -36,7 +36,7 @@ std::string file_of(const RegressorOptions& options) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// As small as models get: one input, one hidden unit.
+// The smallest models: one input, one hidden unit.
 std::string independent_file() {
   static const std::string file = file_of({.target = "y",
                                            .hidden = {1},
@@ -59,7 +59,7 @@ std::string joint_file() {
   return file;
 }
 
-// With a network for the noise.
+// A model with a network for the noise.
 std::string noise_file() {
   static const std::string file = file_of({.target = "y",
                                            .hidden = {1},
@@ -169,7 +169,7 @@ std::string with_text(const std::string& file, const std::string& from, const st
   return put_together(parts);
 }
 
-// With one number of an array changed.
+// The file with one number of an array changed.
 template <class T>
 std::string with_number(const std::string& file, const std::string& name, std::size_t k, T value) {
   Parts parts = parts_of(file);
@@ -233,7 +233,7 @@ TEST(AlteredFile, RandomDamageIsNoticed) {
   }
 }
 
-// With the checksum mended nothing stands between a changed byte and the parsers: what loads all the same is a model,
+// With the checksum corrected, changed bytes reach the parsers: what still loads is a model,
 // which predicts and is the same file again.
 TEST(AlteredFile, EveryChangedByteBehindTheChecksumIsRefusedOrAModel) {
   std::size_t loaded = 0;

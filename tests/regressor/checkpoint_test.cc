@@ -1,4 +1,4 @@
-// A fit that was stopped by force goes on from its checkpoint, to the same bits.
+// A fit that was killed resumes from its checkpoint and ends with the same bits.
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(Checkpoint, GoesOnToTheSameBits) {
   }
 }
 
-// Of every run, only few calls are left to the next: a fit that starts anew would not end.
+// Every run makes only few calls of progress: a fit that started again each time would not end.
 TEST(Checkpoint, GoesOnAgainAndAgain) {
   for (const Case& one : cases()) {
     SCOPED_TRACE(one.name);
