@@ -1,4 +1,4 @@
-// baselines/hamiltonian.h: Hamiltonian Monte Carlo, the reference for what the exact posterior says.
+// baselines/hamiltonian.h: Hamiltonian Monte Carlo, the reference for the exact posterior.
 //
 // Leapfrog trajectories of H(q, p) = -log density(q) + p' M^-1 p / 2. During warm-up the step size follows
 // dual averaging (Hoffman & Gelman 2014, Sec. 3.2) and M^-1 is the covariance of the draws so far, in
@@ -45,8 +45,8 @@ struct HamiltonianResult {
   }
 };
 
-// starts: chains x dimension. make_density is called once per chain. Chains run in parallel; the answer
-// does not depend on the number of threads.
+// starts: chains x dimension. make_density is called once per chain. Chains run in parallel; the result does not depend
+// on the number of threads.
 HamiltonianResult sample_hamiltonian(const std::function<Differentiable()>& make_density,
                                      std::span<const double> starts,
                                      const HamiltonianOptions& options);

@@ -36,13 +36,13 @@ struct IvonOptions {
 struct IvonResult {
   std::vector<double> mean, variance;
   std::vector<double> train_nll;  // after each epoch, of the predictions f(x; mean)
-  bool diverged = false;          // a number was not finite; the run ends there, nothing is mended
+  bool diverged = false;  // a number was not finite; the run ends there, nothing is repaired
 };
 
 IvonResult train_ivon(const Problem& problem, std::span<const double> start,
                       const IvonOptions& options);
 
-// For any mean loss. `score` is asked once per epoch for the entry of train_nll;
+// Minimises any mean loss. `score` is called once per epoch for the entry of train_nll;
 // options.effective_samples must be positive.
 IvonResult minimise_ivon(const Differentiable& mean_loss,
                          const std::function<double(std::span<const double>)>& score,

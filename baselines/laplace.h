@@ -14,7 +14,7 @@ struct Laplace {
   std::size_t negative_curvatures = 0;
 };
 
-// hessian_diagonal: of -log p(targets, w) at w = map, prior included (torch_baselines.h has it).
+// hessian_diagonal: that of -log p(targets, w) at w = map, prior included (torch_baselines.h computes it).
 Laplace laplace(std::span<const double> map, std::span<const double> hessian_diagonal,
                 std::span<const double> prior_precision);
 

@@ -40,7 +40,7 @@ PointNetwork::PointNetwork(const Architecture& architecture, std::span<const dou
       matrix(targets, rows, targets.size() / rows).transpose();
 }
 
-// a_{l+1} = s(z) z,  z = W_l a_l,  s(z) = 1 if z > 0, else the slope. The last sums lie in `errors`.
+// a_{l+1} = s(z) z,  z = W_l a_l,  s(z) = 1 if z > 0, else the slope. The last sums are in `errors`.
 void PointNetwork::forward(std::span<const double> weights) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     Layer& layer = layers_[l];

@@ -1,4 +1,4 @@
-// baselines/problem.h: what every rival is given: a network, rows, and the known noise.
+// baselines/problem.h: what every baseline is given: a network, rows, and the known noise.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct Problem {
 // -log N(error; 0, noise_variance), averaged, where half_squared_error is the sum of error^2 / 2.
 double mean_nll(const Problem& problem, double half_squared_error);
 
-// The mean of -log N(y; f(x; w), noise_variance) as a function of w. Each returned function has buffers of
-// its own: one per thread. The problem's arrays must outlive it.
+// The mean of -log N(y; f(x; w), noise_variance) as a function of w. Each returned function has its own buffers: use
+// one per thread. The problem's arrays must outlive it.
 Differentiable mean_nll(const Problem& problem);
 
 // log p(targets | w) + log p(w), up to a constant. As above: one per thread.

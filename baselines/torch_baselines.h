@@ -1,8 +1,7 @@
-// baselines/torch_baselines.h: what libtorch does for the comparisons: its Adam and AdamW, and exact second
-// derivatives.
+// baselines/torch_baselines.h: libtorch's Adam and AdamW, and exact second derivatives.
 //
-// libtorch is in a module of its own, loaded at the first call, because linking it would slow every start
-// of the command. Functions throw std::runtime_error if the module is missing, and may be called from
+// libtorch is in a separate module, loaded at the first call, because linking it would slow every start of the command.
+// Functions throw std::runtime_error if the module is missing, and may be called from
 // several threads at once. Numbers are doubles, as everywhere in the comparisons (torch's default is float), unless
 // single precision is asked for.
 #pragma once
@@ -19,7 +18,7 @@ namespace dma::baselines {
 // Loads the module.
 bool torch_available();
 
-// The file of the BLAS that it computes with; which one it is decides how fast Adam is.
+// The file of the BLAS that libtorch uses, which decides how fast Adam is.
 std::string torch_blas();
 
 // Minimises the mean negative log likelihood.

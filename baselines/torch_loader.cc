@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* module_name = "dma_torch.so";
 
-// Beside the program or above a test. By path and not by RPATH, which dlopen does
-// not follow under the address sanitizer.
+// The module is beside the program or above a test. It is loaded by path, because under the address sanitizer dlopen
+// ignores RPATH.
 void* open_module() {
   std::error_code none;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();

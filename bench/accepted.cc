@@ -16,7 +16,7 @@ bool of_sections(const std::string& name, std::span<const std::string> sections)
                      [&](const std::string& section) { return name.rfind(section + "/", 0) == 0; });
 }
 
-// Four digits: the rest is noise, and would change in every commit.
+// Four digits are kept: the rest is noise and would change in every commit.
 double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace dma::bench {
 
-// By this share a ratio may be worse than what was accepted.
+// A ratio may be worse than the accepted one by this share.
 inline constexpr double allowed_worsening = 0.15;
 
 struct Accepted {
@@ -34,13 +34,13 @@ struct Check {
   bool passed() const { return compared > 0 && worsened.empty() && missing.empty(); }
 };
 
-// In the accepted ratio's own direction.
+// Whether a ratio is worse, in its own direction.
 bool worse(const Accepted& accepted, double now);
-// The section is what stands before the first slash. A quick run leaves measurements out, so none is missing.
+// The section is the text before the first slash. A quick run leaves measurements out, so none counts as missing.
 Check check(const AcceptedRatios& accepted, const Report& report,
             std::span<const std::string> sections);
 
-// Where the ratios of this kind of machine are kept.
+// The file with the ratios of this kind of machine.
 std::filesystem::path accepted_file(const std::filesystem::path& folder,
                                     const std::string& machine);
 // Throws std::runtime_error if the file cannot be read.

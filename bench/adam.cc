@@ -6,7 +6,7 @@ namespace dma::bench {
 
 bool adam_is_comparable(Plan& plan) {
   if (!baselines::torch_available()) {
-    plan.note("NOTHING IS COMPARED WITH ADAM: libtorch is not there");
+    plan.note("NOTHING IS COMPARED WITH ADAM: libtorch was not found");
     return false;
   }
   const std::string blas = baselines::torch_blas();

@@ -1,4 +1,4 @@
-// bench/adam.h: whether a comparison with libtorch's Adam is a fair one here.
+// bench/adam.h: whether a comparison with libtorch's Adam is fair on this machine.
 #pragma once
 
 #include "bench/plan.h"

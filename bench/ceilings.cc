@@ -33,12 +33,12 @@ struct Division {
   }
 };
 
-// Sixteen variables by hand: vectors of unknown length cannot stand in an array, nor in a lambda.
+// Sixteen variables by hand: vectors of unknown length cannot be in an array or a lambda.
 template <class Kind, class T>
 double in_chains(T argument) {
   const hn::ScalableTag<T> d;
   const auto x = hn::Set(d, argument);
-  // From different numbers, or the compiler would make one chain of them.
+  // The chains start from different numbers; otherwise the compiler would merge them.
   auto a0 = x, a1 = hn::Add(a0, x), a2 = hn::Add(a1, x), a3 = hn::Add(a2, x);
   auto a4 = hn::Add(a3, x), a5 = hn::Add(a4, x), a6 = hn::Add(a5, x), a7 = hn::Add(a6, x);
   auto b0 = hn::Add(a7, x), b1 = hn::Add(b0, x), b2 = hn::Add(b1, x), b3 = hn::Add(b2, x);
@@ -113,7 +113,7 @@ namespace {
 
 constexpr std::array<const char*, 4> memory_names{"L1", "L2", "L3", "DRAM"};
 
-// Half a cache, so that nothing else drives it out; four times the last one is in main memory.
+// Half a cache, so that nothing else evicts it; four times the last cache is in main memory.
 std::size_t bytes_in(Memory memory) {
   const Caches sizes = caches();
   switch (memory) {

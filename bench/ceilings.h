@@ -1,4 +1,4 @@
-// bench/ceilings.h: the fastest that this machine does one thing and nothing else, on one instruction set.
+// bench/ceilings.h: how fast this machine does one thing at a time, on one instruction set.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,8 @@ class Folder {
     std::string name = (std::filesystem::temp_directory_path() / "dma_bench_XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be created");
     path_ = name;
-    // A handler could not remove files: a thread that waits for the signal can. Threads that are started later
-    // inherit that they do not hear it.
+    // A signal handler could not remove files, but a thread that waits for the signal can. Threads started later
+    // inherit the blocked signal.
     const sigset_t set = interruptions();
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     std::thread([set, path = path_] { remove_when_interrupted(set, path); }).detach();
@@ -128,8 +128,8 @@ Child run_command(const std::vector<std::string>& arguments) {
   running_child = spawn(arguments, out, err);
   int status = 0;
   double peak = 0;
-  // The peak that wait4 tells counts the memory of the process that was cloned, which is this one's: look at
-  // the new program itself, while it runs.
+  // The peak that wait4 reports includes the memory of the cloned process, which is this one, so the new program itself
+  // is observed while it runs.
   rusage usage{};
   while (wait4(running_child, &status, WNOHANG, &usage) == 0) {
     peak = std::max(peak, peak_of(running_child));

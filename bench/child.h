@@ -7,7 +7,7 @@
 
 namespace dma::bench {
 
-// Removed at the end of the program, and when it is interrupted.
+// A folder that is removed at the end of the program, and when it is interrupted.
 const std::filesystem::path& scratch_folder();
 
 struct Child {

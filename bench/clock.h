@@ -1,6 +1,6 @@
-// bench/clock.h: seconds that the processor spent on this program, in all threads.
+// bench/clock.h: processor seconds of this program, over all threads.
 //
-// What is compared in here has one thread; other programs that take their turn on the same core are not counted.
+// The comparisons here use one thread; other programs on the same core do not count.
 #pragma once
 
 #include <time.h>

@@ -53,7 +53,7 @@ std::string model_file(const std::string& name) {
   return (scratch_folder() / (name + ".safetensors")).string();
 }
 
-// One pass, nothing remembered: what a table takes that is too large for anything else.
+// One pass without a ledger: the fit for a table that is too large for anything else.
 std::vector<std::string> one_pass(std::size_t rows, const std::string& hidden,
                                   const std::string& model) {
   return {"fit",      table_file(rows), "--target",   "y", "--ledger", "none", "--epochs", "1",
@@ -72,7 +72,7 @@ std::vector<std::string> with_ledger(std::size_t rows, const std::string& model)
           "--json"};
 }
 
-// Seconds on the wall, and as counters the processor's, the peak memory and what the command says of itself.
+// Wall-clock seconds; counters are processor seconds, peak memory and what the command reports.
 void add_command(Plan& plan, const std::string& name, int repetitions,
                  const std::function<std::vector<std::string>()>& arguments) {
   const auto run = [arguments](benchmark::State& state) {
@@ -104,7 +104,7 @@ struct Size {
   double size;
 };
 
-// Of the processor's time over the size, one per repetition; 1: it is proportional.
+// Growth exponent of the processor time with the size, one per repetition; 1: proportional.
 void add_exponent(Plan& plan, const std::string& name, std::vector<Size> sizes) {
   const auto values = [sizes = std::move(sizes)](const Results& results) {
     std::vector<double> exponents;
@@ -135,7 +135,7 @@ void add_rows(Plan& plan, const std::vector<std::size_t>& sizes) {
     };
     add_command(plan, name("dma fit"), repetitions,
                 [rows] { return one_pass(rows, "50", model_file("rows")); });
-    // Of a model that is there: the order of measurements is random.
+    // Uses a model made in advance, because the order of measurements is random.
     add_command(plan, name("dma predict"), repetitions, [rows] {
       return std::vector<std::string>{"predict", model_file("prediction"), table_file(rows),
                                       "--output", (scratch_folder() / "predicted.csv").string()};
@@ -171,7 +171,7 @@ void add_weights(Plan& plan) {
   add_exponent(plan, "commands/weights/exponent", sizes);
 }
 
-// Batches of 20 rows, all remembered: what the ledger takes beside the rows themselves.
+// Batches of 20 rows with a full ledger: its memory compared with that of the rows.
 void add_batches(Plan& plan) {
   std::vector<Size> sizes;
   for (const std::size_t batches : {1000U, 2000U, 4000U}) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Two builds of the command on generated tables: how many times faster one fits and predicts than the other.
+"""How many times faster one build of the command fits and predicts than another, on generated tables.
 
     bench/compare_commands.py OLD_DMA NEW_DMA [--tables tiny boston-like ...] [--repetitions N]
 
-Both run on one thread, in turn. Times are the processor's, so that waiting for others does not count; the
-likelihood of both is printed, because a faster fit of something else would be none.
+Both run on one thread, in turn. Times are processor time, so waiting for other programs does not count. The likelihood
+of both is printed, because a faster but different fit would be no gain.
 """
 
 import argparse

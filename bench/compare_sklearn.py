@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""DMARegressor beside three regressors of scikit-learn that give (or can be given) an interval.
+"""Compares DMARegressor with three regressors of scikit-learn that have (or can be given) an interval.
 
     PYTHONPATH=build/release/python python3 bench/compare_sklearn.py
     PYTHONPATH=build/release/python python3 bench/compare_sklearn.py --data DIR --sets boston yacht --splits 5
 
 DIR has <set>.csv (a header, the target last) and <set>.splits.json ({"test": [[row, ...], ...]}, counted from
-0), either of them also with .gz; a split's training rows are all others. scikit-learn's diabetes needs no
-file. A Markdown table goes to standard output, or JSON with the figures of every split; progress to standard
+0), either of them possibly with .gz; all other rows of a split are for training. scikit-learn's diabetes needs no
+file. A Markdown table goes to standard output, or JSON with the figures of every split; progress goes to standard
 error.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 
-# Before NumPy reads them: all methods get one thread.
+# Set before NumPy reads them: all methods get one thread.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
@@ -83,7 +83,7 @@ def gaussian_process(split: Split, rows: int) -> tuple[float, float, float]:
 
 
 def mlp(split: Split) -> tuple[float, float, float]:
-    """It has no interval of its own: a Gaussian with the variance of its errors on rows it did not see."""
+    """It has no interval, so it gets a Gaussian with the variance of its errors on rows that it did not see."""
     network = make_pipeline(StandardScaler(), MLPRegressor(random_state=split.number))
     model = TransformedTargetRegressor(network, transformer=StandardScaler())
     folds = KFold(5, shuffle=True, random_state=split.number)
@@ -208,22 +208,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--data", type=Path, help="directory of the UCI sets")
+    parser.add_argument("--data", type=Path, help="folder with the UCI sets")
     parser.add_argument("--sets", nargs="+", help=f"diabetes, and with --data: {', '.join(UCI_SETS)}")
-    parser.add_argument("--splits", type=int, help="only the first so many splits of every set")
+    parser.add_argument("--splits", type=int, help="number of splits to run of each set, from the first")
     parser.add_argument(
-        "--gp-rows", type=int, default=2000, help="rows that the GP learns from; 0: without it"
+        "--gp-rows", type=int, default=2000, help="maximum training rows of the GP; 0: leave it out"
     )
-    parser.add_argument("--json", action="store_true", help="every split's figures, as JSON")
+    parser.add_argument("--json", action="store_true", help="print the figures of every split as JSON")
     arguments = parser.parse_args()
 
     names = arguments.sets or ["diabetes", *(UCI_SETS if arguments.data else ())]
     unknown = sorted(set(names) - {"diabetes", *UCI_SETS})
     if unknown:
-        parser.error(f"there is no set {unknown[0]}; there are diabetes, {', '.join(UCI_SETS)}")
+        parser.error(f"unknown set {unknown[0]}; the sets are diabetes, {', '.join(UCI_SETS)}")
     if arguments.data is None and set(names) != {"diabetes"}:
-        parser.error("sets other than diabetes take --data DIR")
-    # Rivals at their defaults say that they stopped at an end (iterations, bounds of a length scale).
+        parser.error("sets other than diabetes need --data DIR")
+    # The other methods at their defaults warn that they stopped at a bound (iterations, length scale).
     warnings.simplefilter("ignore", ConvergenceWarning)
     collected = {}
     for name in names:

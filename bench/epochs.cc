@@ -1,9 +1,9 @@
 // An epoch of five networks: ours, libtorch's Adam, the scalar kernel, the graph engine.
 //
-// Twice ours. "learning": every example once forward and once backward, one by one, and scored on the way
-// (IndependentBelief::learn); it stands beside Adam's training steps, which are not followed by a training score either.
-// The others: fit() over several epochs, divided by their number, with everything that a user waits for, a training
-// score after each epoch (a second sweep forward) and the certificate too.
+// Ours is measured in two ways. "learning" takes every example once forward and once backward, one by one, and scores
+// it along the way (IndependentBelief::learn); it is compared with Adam's training steps, which have no training score
+// either. The others are fit() over several epochs, divided by their number, with everything that a user waits for,
+// including a training score after each epoch (a second sweep forward) and the certificate.
 #include <dma/factors/factors.h>
 #include <dma/graph/graph.h>
 
@@ -21,7 +21,7 @@ namespace {
 constexpr double noise_variance = 0.04;
 constexpr std::size_t largest_ledger = 256 << 20;  // bytes; a full ledger of more is left out
 
-// What is measured of one network. A network that takes seconds has fewer epochs and repetitions.
+// The measurements of one network. A network that takes seconds has fewer epochs and repetitions.
 struct Case {
   const Network& network;
   std::size_t epochs;
@@ -71,7 +71,7 @@ template <class T>
 void add_fits(Plan& plan, const Case& task, const char* number) {
   const std::size_t rows = task.network.rows;
   for (const Rule rule : {Rule::linear, Rule::direct}) {
-    // Every example is learnt at once whatever the batch; one batch: nothing is divided out in between.
+    // Every example is learnt at once whatever the batch; with one batch nothing is divided out in between.
     const Options options = options_of(task, rule, LedgerMode::none, rows);
     add_ours<T>(plan, task, fmt::format("{} {}", name_of(rule), number), options);
     plan.once(task.name(fmt::format("learning {} {}", name_of(rule), number)), "s per epoch",
@@ -152,8 +152,7 @@ Graph example_graph(const Network& network) {
   return graph;
 }
 
-// One sweep over the graph of an example, times the rows: what an epoch would take that way, without building
-// the graph for each example.
+// One sweep over the graph of an example, times the rows: the time of an epoch without building the graphs.
 void add_graph_engine(Plan& plan, const Case& task) {
   const std::string name = task.name("graph engine");
   plan.measure({.name = name,

@@ -46,7 +46,7 @@ void build_and_sweep(benchmark::State& state, std::size_t n) {
 
 constexpr std::size_t sweeps = 10;
 
-// Further sweeps over a graph that is there.
+// Further sweeps over an existing graph.
 void messages(benchmark::State& state, std::size_t n) {
   const Graph graph = chain(n);
   const Schedule schedule = graph.tree_schedule();

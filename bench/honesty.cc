@@ -1,5 +1,5 @@
-// What it costs that a fit tells how far to trust it: the certificate at its end, and every example scored while
-// its batch is out of the belief.
+// What it costs to report how far a fit can be trusted: the certificate at its end, and scoring every example while its
+// batch is out of the belief.
 #include <fmt/core.h>
 
 #include "bench/networks.h"
@@ -45,7 +45,7 @@ void add_case(Plan& plan, const Network& network, std::size_t epochs) {
 
 }  // namespace
 
-// Forty epochs, as dma fit takes by default.
+// Forty epochs, the default of dma fit.
 void add_honesty(Plan& plan) {
   static const std::vector<Network> networks{small_network(), table_network(),
                                              network({8, 100, 100, 1}, 500)};

@@ -1,5 +1,6 @@
 // dma_instructions small|deep float|double EPOCHS: a fit of one of the paper's networks and nothing else, for
-// callgrind to count (bench/instructions.py). On the instruction set that Valgrind knows, whatever the machine has.
+// callgrind to count (bench/instructions.py). It uses the instruction set that Valgrind knows, whatever the machine
+// has.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -16,7 +17,7 @@ constexpr std::int64_t wanted_set = HWY_NEON;
 constexpr std::int64_t wanted_set = HWY_AVX2;
 #endif
 
-// The best there is if the wanted one is not.
+// The best instruction set if the wanted one is missing.
 std::int64_t countable_set() {
   for (const std::int64_t set : kernels::instruction_sets()) {
     if (set == wanted_set) return set;

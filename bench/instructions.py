@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Instructions per epoch of the paper's two networks, counted by callgrind, against what was pinned.
+"""Instructions per epoch of the paper's two networks, counted by callgrind and compared with the pinned counts.
 
     bench/instructions.py --program build/release/bench/dma_instructions --compiler GNU-12           compares
     bench/instructions.py --program build/release/bench/dma_instructions --compiler GNU-12 --write   pins
 
 Counts do not depend on how busy the machine is. An epoch is the difference of two fits with different numbers of
-epochs, so that starting, reading and the certificate cancel. Pins are per architecture and compiler; without any for
-this one the exit status is 77: nothing was compared.
+epochs, so that starting, reading and the certificate cancel. Counts are pinned per architecture and compiler; if there
+are none for this one, the exit status is 77: nothing was compared.
 """
 
 from __future__ import annotations
@@ -68,9 +68,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--program", type=Path, required=True, help="dma_instructions, as it was built")
-    parser.add_argument("--compiler", required=True, help="that built it, with its major version: GNU-12")
-    parser.add_argument("--write", action="store_true", help="pin what is counted now")
+    parser.add_argument("--program", type=Path, required=True, help="the program dma_instructions")
+    parser.add_argument(
+        "--compiler", required=True, help="the compiler that built it and its major version, such as GNU-12"
+    )
+    parser.add_argument("--write", action="store_true", help="pin the current counts")
     arguments = parser.parse_args()
     path = PINS / f"{platform.machine()}-{arguments.compiler.lower()}.json"
     if arguments.write:
@@ -80,12 +82,12 @@ def main() -> int:
         return 0
     if not path.exists():
         print(
-            f"skipped: nothing is pinned for {path.stem}; cmake --build build/release --target pin_instructions does"
+            f"skipped: nothing is pinned for {path.stem}; run cmake --build build/release --target pin_instructions"
         )
         return SKIPPED
     if compare(json.loads(path.read_text()), measure(arguments.program)):
         return 0
-    print("If that is meant: cmake --build build/release --target pin_instructions")
+    print("If this is intended: cmake --build build/release --target pin_instructions")
     return 1
 
 

@@ -1,4 +1,5 @@
-// The joint belief: its dense algebra beside the machine's matrix product, an epoch and a prediction beside their algebra.
+// The joint belief: its dense algebra compared with the machine's matrix product, an epoch and a prediction compared
+// with their algebra.
 #include <dma/special/random.h>
 
 #include <fmt/core.h>
@@ -80,7 +81,7 @@ const std::vector<Operation> operations{
      [](Operands& work) { work.copy = work.factor; }},
     {"whitening", [](double d) { return rows * d * (d + 1); },
      [](Operands& work) {
-       // Numbers are as good in whichever place.
+       // The positions of the numbers do not matter here.
        work.whitening->squares(work.lots.data(), rows, work.squares.data());
      }},
 };
@@ -108,7 +109,7 @@ void add_operation(Plan& plan, const Operation& operation, std::size_t size) {
                 }});
 }
 
-constexpr std::size_t size_of_product = 800;  // whose product's rate is the measure of the others
+constexpr std::size_t size_of_product = 800;  // its product's rate is the reference for the others
 
 std::optional<Target> target_at(std::size_t size) {
   return size >= 800 ? std::optional<Target>(at_least(0.6)) : std::nullopt;
@@ -165,8 +166,8 @@ Architecture network(std::size_t inputs, std::size_t hidden) {
   return {.widths = {inputs, hidden, 1}, .slopes = {0.1}, .bias = {true}};
 }
 
-// Epochs that learn no precisions: messages of all rows, a Cholesky factor and the values at the new weights. What of that
-// are products: N D^2 + D^3 / 3.
+// Epochs that learn no precisions: messages of all rows, a Cholesky factor and the values at the new weights. The
+// products among that: N D^2 + D^3 / 3.
 void add_epoch(Plan& plan, std::size_t inputs, std::size_t count) {
   constexpr std::size_t epochs = 4;
   const std::size_t weights = network(inputs, 20).weight_count();

@@ -1,5 +1,5 @@
-// One dense layer, forward and backward: nanoseconds per weight visit, beside the scalar reference and the
-// machine's ceilings. It sees inside the library, as joint.cc does.
+// One dense layer, forward and backward: nanoseconds per weight visit, compared with the scalar reference and the
+// machine's ceilings. Like joint.cc, it uses the library's internals.
 #include "kernels/layer.h"
 
 #include <dma/special/random.h>
@@ -23,14 +23,14 @@ namespace {
 
 // ---- What the kernels are, and what one visit of a weight takes at least -----------------------------------
 
-// fused: the first layer, whose inputs are known exactly, learns from one example and is swept forward by the
-// next. The others are of a hidden layer.
+// fused: the first layer, whose inputs are known exactly, learns from one example and is swept forward for the next.
+// The others are for a hidden layer.
 enum class Pass { forward, fused, linear, direct };
 
 // What src/kernels/layer-inl.h does per weight, by counting:
 //   operations      vector arithmetic other than divisions: products, sums, comparisons, selections
 //   divisions       per weight
-//   weight_numbers  read and written where the layer's weights lie
+//   weight_numbers  read from and written to the layer's weights
 //   near_numbers    all loads and stores, the weights' among them; these go through the first-level cache
 struct Work {
   double operations, divisions, weight_numbers, near_numbers;
@@ -83,7 +83,7 @@ std::vector<T> drawn(std::size_t count, double low, double high) {
   return values;
 }
 
-// An array as the kernels want it, with slack behind it.
+// An array as the kernels need it, with slack after it.
 template <class T>
 std::vector<T> with_slack(std::vector<T> values, T after) {
   values.resize(values.size() + kernels::slack, after);
@@ -95,7 +95,7 @@ std::vector<T> filled(std::size_t count, T value) {
   return std::vector<T>(count + kernels::slack, value);
 }
 
-// So noisy that a weight hardly moves: after any number of visits the numbers are ordinary ones.
+// So noisy that a weight hardly moves: after any number of visits the numbers are still ordinary.
 template <class T>
 struct Layer {
   Layer(std::size_t outputs_, std::size_t inputs_)
@@ -301,7 +301,7 @@ void add_prediction(Plan& plan, const Network& network) {
 
 // ---- Ratios ------------------------------------------------------------------------------------------------
 
-// Nanoseconds that a visit takes if nothing but the slowest resource is waited for.
+// Nanoseconds of a visit if only the slowest resource counts.
 double bound(const Results& results, Pass pass, const char* number, std::size_t number_bytes,
              std::size_t width, std::int64_t set) {
   const Work work = work_of(pass);

@@ -1,4 +1,4 @@
-"""How far the mean of a joint fit lies from prior x ledger: what one more linear step would move a weight by.
+"""How far the mean of a joint fit is from prior x ledger: how far one more linear step would move a weight.
 
     ./dev python bench/ledger_step.py
 

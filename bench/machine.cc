@@ -18,7 +18,7 @@ std::string architecture() {
   return system.machine;
 }
 
-// What stands after the colon in the first line that begins so; empty if there is none.
+// The text after the colon in the first line that begins so; empty if there is none.
 std::string cpuinfo(const std::string& key) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

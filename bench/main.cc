@@ -28,11 +28,12 @@ constexpr std::array<Section, 8> all_sections{{
     {"kernels", "one layer: nanoseconds per weight, share of the machine's ceilings", add_kernels},
     {"joint", "the joint belief's algebra: share of the matrix product's rate; rows predicted",
      add_joint},
-    {"epochs", "five networks against Adam, the scalar kernel, the graph engine", add_epochs},
-    {"quality", "seconds to the same held-out likelihood as Adam", add_quality},
+    {"epochs", "five networks compared with Adam, the scalar kernel and the graph engine",
+     add_epochs},
+    {"quality", "seconds until the held-out likelihood equals Adam's", add_quality},
     {"commands", "dma fit and dma predict on up to 3,000,000 rows; how cost grows", add_commands},
-    {"honesty", "the certificate and the cavity score, on against off", add_honesty},
-    {"threads", "two threads against one", add_threads},
+    {"honesty", "the cost of the certificate and the cavity score", add_honesty},
+    {"threads", "two threads compared with one", add_threads},
     {"graph", "the factor-graph engine: cost per message and per variable", add_graph},
 }};
 
@@ -56,7 +57,7 @@ std::string help() {
     text += fmt::format("  {:<10} {}\n", section.name, section.what);
   }
   return text +
-         "\n  --json FILE  the run as one JSON object; - for standard output\n"
+         "\n  --json FILE  write the run as one JSON object; -: to standard output\n"
          "  --check      fail if a ratio is more than 15 % worse than the accepted one\n"
          "  --accept     make this run's ratios the accepted ones for this kind of machine\n"
          "  --quick      fewer sizes and repetitions: one or two minutes\n";
@@ -127,9 +128,8 @@ int run(const Arguments& arguments) {
   }
   const auto path = accepted_file(DMA_ACCEPTED_DIR, machine_kind());
   if (arguments.check && !std::filesystem::exists(path)) {
-    throw std::runtime_error(
-        "nothing was checked: no ratios were accepted for this kind of machine (" +
-        path.filename().string() + "); --accept does that");
+    throw std::runtime_error("nothing was checked: no accepted ratios for this kind of machine (" +
+                             path.filename().string() + "); --accept stores them");
   }
   const Report report = measure(arguments);
   print(arguments, report);
@@ -144,12 +144,12 @@ int run(const Arguments& arguments) {
 }  // namespace dma::bench
 
 int main(int argc, char** argv) {
-  // Before any library reads it: all that is compared has one thread.
+  // Set before any library reads it: all comparisons use one thread.
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   try {
     return dma::bench::run(dma::bench::parse({argv + 1, argv + argc}));
   } catch (const dma::bench::Usage& error) {
-    fmt::print(stderr, "dma_bench: {}; --help lists what there is\n", error.what());
+    fmt::print(stderr, "dma_bench: {}; see --help\n", error.what());
     return dma::bench::wrong_usage;
   } catch (const std::exception& error) {
     fmt::print(stderr, "dma_bench: {}\n", error.what());

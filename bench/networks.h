@@ -19,8 +19,8 @@ struct Network {
   Data data() const { return {inputs, targets, rows}; }
 };
 
-// Inputs are standard normal, targets a smooth function of some of them with noise of variance 0.04: what they
-// are does not change how long an epoch takes, as long as the numbers stay ordinary.
+// Inputs are standard normal, targets a smooth function of some of them with noise of variance 0.04. The values do not
+// change how long an epoch takes, as long as they stay ordinary.
 Network network(const std::vector<std::size_t>& widths, std::size_t rows);
 
 Network small_network();  // 83 weights, the paper's

@@ -17,7 +17,7 @@ constexpr int quick_repetitions = 3;
 constexpr const char* least_seconds = "--benchmark_min_time=0.04";
 constexpr const char* quick_least_seconds = "--benchmark_min_time=0.01";
 
-// One line on standard error that says how far the run is; where it is not a terminal, a line at every tenth.
+// One line on standard error that shows the progress; if it is not a terminal, a line at every tenth.
 class ProgressLine {
  public:
   explicit ProgressLine(std::size_t total) : total_(total), terminal_(isatty(STDERR_FILENO) != 0) {}

@@ -1,8 +1,8 @@
-// bench/plan.h: what is measured, and which ratios of it are reported.
+// bench/plan.h: what is measured, and which ratios are reported.
 //
 // A section adds its measurements and the ratios between them; run() repeats all of them in random order
-// (Google Benchmark), so that whatever else the machine does falls on all alike. Times are those that the processor
-// spent on us, unless a section takes them itself: waiting for another program's turn to end is not counted.
+// (Google Benchmark), so that other programs disturb all of them alike. Times are processor time, unless a section
+// measures them itself: waiting for another program does not count.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -87,14 +87,14 @@ class Plan {
 
   const bool quick;
 
-  // A name that is there already is not measured twice.
+  // A name that was already added is not measured twice.
   void measure(Measurement measurement);
   // One value per repetition, which need not be a time.
   void once(const std::string& name, const std::string& unit, int repetitions,
             std::function<double()> value);
-  // How many seconds one call takes by the clock on the wall.
+  // Wall-clock seconds of one call.
   void seconds(const std::string& name, int repetitions, std::function<void()> call);
-  // Values that follow from others; called when all is measured.
+  // Values computed from others; called after all measurements.
   void after(std::function<void(Results&)> derive) { derive_.push_back(std::move(derive)); }
   void ratio(Ratio ratio) { ratios_.push_back(std::move(ratio)); }
   void quotient(const std::string& name, const std::string& top, const std::string& bottom,

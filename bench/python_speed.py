@@ -1,9 +1,9 @@
-"""What the way through Python costs: fit against the command line, predict of a million rows.
+"""What Python adds to the cost: fit compared with the command line, and predicting a million rows.
 
     ./dev python bench/python_speed.py --command build/release/dma [--data boston.csv]
 
-Fits are interleaved, one thread each, and compared pair by pair: the time that DMARegressor.fit takes on
-Python's clock against what `dma fit` says its fit took (reading the file and writing the model not counted).
+Fits are interleaved, one thread each, and compared pair by pair: the time of DMARegressor.fit on Python's clock with
+the time that `dma fit` reports (without reading the file and writing the model).
 """
 
 import argparse

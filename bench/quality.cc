@@ -2,8 +2,8 @@
 //
 // Three tasks of known noise, drawn with the seeds 1, 2, ...; a repetition is a seed. After every epoch the held-out
 // rows are predicted, which is not counted. Both sides learn the noise: ours from its cavity, Adam's is the constant
-// that fits its training residuals best. Adam has the best of four learning rates: the one that comes furthest on the
-// held-out rows, which favours it. With its search counted, the other three cost what they took to their own best.
+// that fits its training residuals best. Adam has the best of four learning rates, chosen on the held-out rows, which
+// favours it. If its search counts, the other three cost their time to their own best.
 #include <dma/regressor/regressor.h>
 #include <dma/special/random.h>
 
@@ -50,7 +50,7 @@ struct Setting {
   double target;  // times faster than Adam, its search not counted
 };
 
-// The paper's: 83 weights, 200 rows. The inside of its range, with noise, is held out.
+// The paper's task: 83 weights, 200 rows. Noisy rows inside its range are held out.
 Task paper_task(std::uint64_t seed) {
   experiments::Task drawn = experiments::regression_task(seed);
   special::Random random(1000 + seed);
@@ -62,7 +62,7 @@ Task paper_task(std::uint64_t seed) {
 
 using Function = double (*)(const double* inputs);
 
-// Inputs uniform, standardised.
+// Uniform inputs, standardised.
 Rows draw_rows(std::size_t rows, std::size_t inputs, Function function, double noise,
                special::Random& random) {
   Rows result;
@@ -85,7 +85,7 @@ Task drawn_task(std::vector<std::size_t> widths, std::size_t rows, Function func
           draw_rows(1000, inputs, function, noise, random)};
 }
 
-// Friedman's first function (1991), about standardised; eight of the thirteen inputs say nothing.
+// Friedman's first function (1991), roughly standardised; eight of the thirteen inputs are irrelevant.
 double friedman(const double* inputs) {
   std::array<double, 5> x{};
   for (std::size_t j = 0; j < x.size(); ++j) x[j] = 0.5 + inputs[j] / (2 * std::numbers::sqrt3);
@@ -94,7 +94,7 @@ double friedman(const double* inputs) {
   return (value - 14.4) / 4.9;
 }
 
-// How far the end of an arm of eight links is from its base, about standardised; the angles are the inputs.
+// The distance of the end of an arm of eight links from its base, roughly standardised; the inputs are the angles.
 double arm(const double* inputs) {
   double x = 0;
   double y = 0;
@@ -144,7 +144,7 @@ double nll(const Prediction& prediction, const std::vector<double>& targets) {
 Curve train_ours(const Task& task, std::size_t epochs, std::uint64_t seed) {
   Curve curve;
   double spent = -processor_seconds();
-  // Epoch by epoch, so that the belief can be looked at; the certificate would be taken after each.
+  // Fits epoch by epoch, so that the belief can be examined; the certificate would be made after each.
   IndependentBelief<float> trainer(
       task.network, draw_prior(task.network, 100 + seed),
       {.max_epochs = 1, .tolerance = 0, .likelihood = gaussian({.variance = {0.1}, .learn = true})},
@@ -174,7 +174,7 @@ Table table_of(const Rows& rows, std::size_t inputs) {
   return table;
 }
 
-// What a user of dma fit gets: joint weights, an ensemble, its own network. One point, at the end.
+// The default of dma fit: joint weights, an ensemble, its own network. One point, at the end.
 Curve train_default(const Task& task, std::uint64_t seed) {
   const std::size_t inputs = task.network.inputs();
   Table train = table_of(task.train, inputs);
@@ -201,7 +201,7 @@ Curve train_adam(const Task& task, double learning_rate, std::size_t epochs, std
   for (std::size_t e = 0; e < result.epoch_seconds.size(); ++e) {
     spent += result.epoch_seconds[e];
     curve.seconds.push_back(spent);
-    // The mean squared residual of training, out of the NLL at the known variance.
+    // The mean squared training residual, from the NLL at the known variance.
     const double noise = 2 * variance * (result.train_nll[e] - gaussian_nll(0, variance));
     const double* predicted = result.held_out.data() + e * task.held_out.count();
     double sum = 0;
@@ -217,13 +217,13 @@ Curve train_adam(const Task& task, double learning_rate, std::size_t epochs, std
 
 // ---- Comparison --------------------------------------------------------------------------------------------
 
-// By seed.
+// Curves by seed.
 struct Curves {
   std::vector<Curve> ours, standard;
   std::array<std::vector<Curve>, learning_rates.size()> adam;
 };
 
-// All of one seed's learning rates.
+// All learning rates of one seed.
 std::vector<const Curve*> adam_of(const Curves& curves, std::size_t seed) {
   std::vector<const Curve*> all;
   for (const auto& by_seed : curves.adam) {
@@ -247,7 +247,7 @@ Compared compare(const Curve& ours, const std::vector<const Curve*>& adam) {
   const double seconds = best.seconds_to(level);
   Compared result{ours.seconds_to(level), seconds, 0, ours.best(), best.best(),
                   std::isfinite(seconds)};
-  // Not reached in all its epochs: it takes at least those.
+  // If not reached in all its epochs, it takes at least those.
   if (!result.adam_reached) result.adam = best.total();
   result.search = result.adam;
   for (const Curve* other : adam) {

@@ -12,7 +12,7 @@ double quantile(const std::vector<double>& sorted, double share) {
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   const double part = place - static_cast<double>(below);
-  // A neighbour may be infinite, and 0 times that, or its distance from itself, is no number.
+  // A neighbour may be infinite, and 0 times infinity, or infinity minus itself, is NaN.
   if (part == 0 || sorted[below] == sorted[above]) return sorted[below];
   return sorted[below] + part * (sorted[above] - sorted[below]);
 }

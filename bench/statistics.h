@@ -10,14 +10,14 @@ struct Spread {
   double low, median, high;  // quartiles
 };
 
-// Of at least one value; between two values a quartile is interpolated.
+// Takes at least one value; between two values a quartile is interpolated.
 Spread spread(std::vector<double> values);
 
 // The slope of log cost over log size by least squares: 1 if the cost is proportional to the size. At least two
 // different sizes, all positive.
 double fitted_exponent(std::span<const double> sizes, std::span<const double> costs);
 
-// top[k] / bottom[k], as far as both go: the k-th repetitions lie near each other in time.
+// top[k] / bottom[k], as far as both go: the k-th repetitions are close in time.
 std::vector<double> quotients(std::span<const double> top, std::span<const double> bottom);
 
 }  // namespace dma::bench

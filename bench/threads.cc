@@ -1,4 +1,4 @@
-// What a second thread is good for: members of an ensemble, rows of a prediction, splits of a data set.
+// What a second thread gains: members of an ensemble, rows of a prediction, splits of a data set.
 #include <dma/regressor/regressor.h>
 #include <dma/special/random.h>
 

@@ -1,4 +1,4 @@
-// cli/bad_input.h: something the user gave cannot be used; the text says what and where.
+// cli/bad_input.h: the user's input cannot be used; the text says what and where.
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +7,7 @@
 
 namespace dma::cli {
 
-// Words of a file stand in messages: they must not end the line or steer the terminal.
+// Messages quote files, whose text must not break the line or control the terminal.
 inline std::string on_one_line(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string line;

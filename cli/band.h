@@ -15,7 +15,7 @@ struct Band {
   std::vector<double> data_x = {}, data_y = {};  // rows to show, if any
 };
 
-// '-' the mean, ':' inside two standard deviations, 'o' a row. Under the axis the training range.
+// '-' is the mean, ':' is within two standard deviations, 'o' is a row. Below is the training range.
 std::string draw(const Band& band, std::size_t height);
 
 }  // namespace dma::cli

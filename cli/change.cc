@@ -1,4 +1,4 @@
-// dma update and dma forget: rows come and go without fitting anew.
+// dma update and dma forget: add and remove rows without fitting again.
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
 
@@ -29,8 +29,7 @@ struct Arguments {
 
 std::string distance_text(const Distance& distance) {
   return fmt::format(
-      "{:.3g} of their standard deviation on average, {:.3g} at most; intervals {:.3g} times as "
-      "wide",
+      "{:.3g} standard deviations on average, {:.3g} at most; intervals {:.3g} times as wide",
       distance.mean_shift, distance.largest_shift, distance.mean_std_ratio);
 }
 
@@ -38,7 +37,7 @@ void print_report(const ChangeReport& report, const std::filesystem::path& path)
   if (report.rows_added > 0) {
     print_entry("rows added",
                 fmt::format("{} in {} batches", report.rows_added, report.batches_added));
-    print_entry("", fmt::format("NLL before they were learnt {:.4f}", report.new_rows_nll));
+    print_entry("", fmt::format("NLL {:.4f} before they were learnt", report.new_rows_nll));
   }
   if (report.rows_without_target > 0) {
     print_entry("rows left out",
@@ -52,13 +51,13 @@ void print_report(const ChangeReport& report, const std::filesystem::path& path)
     }
   }
   if (report.rows_lost > 0) {
-    print_entry("rows lost",
-                fmt::format("{} that shared a batch with them; --data would put them back",
-                            report.rows_lost));
+    print_entry(
+        "rows lost",
+        fmt::format("{} others in the same batches; --data would put them back", report.rows_lost));
   }
   if (report.rows_put_back > 0) {
     print_entry("rows put back",
-                fmt::format("{} that shared a batch with them", report.rows_put_back));
+                fmt::format("{} others in the same batches", report.rows_put_back));
   }
   if (report.batches_swept > 0) {
     print_entry("swept", fmt::format("{} batches, {} epochs, stopped: {}", report.batches_swept,
@@ -67,8 +66,8 @@ void print_report(const ChangeReport& report, const std::filesystem::path& path)
   print_entry("moved", fmt::format("predictions for {} ({}): {}", report.moved_on,
                                    report.moved.rows, distance_text(report.moved)));
   if (report.compared) {
-    print_entry("from a new fit", fmt::format("predictions for {}: {}", report.moved_on,
-                                              distance_text(*report.compared)));
+    print_entry("against a refit", fmt::format("predictions for {}: {}", report.moved_on,
+                                               distance_text(*report.compared)));
   }
   print_entry("time", fmt::format("{:.2f} s", report.seconds));
   print_entry("model",
@@ -101,7 +100,7 @@ Table read_for(const Regressor& model, const std::string& path, const CsvArgumen
   return read_csv(path, options);
 }
 
-// One table of several files; the columns are the same, because they were asked for.
+// Joins several files into one table. Their columns agree, because the model names them.
 Table read_all(const Regressor& model, const std::vector<std::string>& paths,
                const CsvArguments& csv) {
   Table all = read_for(model, paths.front(), csv);
@@ -111,7 +110,7 @@ Table read_all(const Regressor& model, const std::vector<std::string>& paths,
 
 void run(const Arguments& arguments, bool forget) {
   if (arguments.compare && arguments.data.empty()) {
-    throw UsageError("--compare fits anew, so the training data is required: --data");
+    throw UsageError("--compare fits again, so it needs the training rows: --data");
   }
   Regressor model = Regressor::load(arguments.model);
   const auto path = arguments.output.empty() ? arguments.model : arguments.output;
@@ -131,7 +130,7 @@ void run(const Arguments& arguments, bool forget) {
   }
   model.save(path, arguments.slim);
   if (Interruption::asked()) {
-    fmt::print(stderr, "Interrupted: {} holds what was learnt until then.\n", path.string());
+    fmt::print(stderr, "Interrupted: {} holds what was learnt so far.\n", path.string());
   }
   if (arguments.json) {
     fmt::print("{}\n", report_json(report, path).dump());
@@ -141,11 +140,15 @@ void run(const Arguments& arguments, bool forget) {
 }
 
 void add_common(Command command, Arguments& arguments) {
-  command.option("--data", arguments.data, "the training rows: everything is swept again")
+  command
+      .option("--data", arguments.data,
+              "the training rows; with them everything is learnt again, the noise too")
       .text("FILE...");
   command.flag("--compare", arguments.compare,
-               "also fit anew, and report the distance to that (needs --data)");
-  command.option("-o,--output", arguments.output, "where the new model goes (default: in place)")
+               "also fit again, and report the distance to that fit (needs --data)");
+  command
+      .option("-o,--output", arguments.output,
+              "file to write the new model to (default: replace the old one)")
       .text("FILE");
   command.flag("--slim", arguments.slim, "leave the ledger out of the new model");
   add_csv_options(command, arguments.csv);
@@ -156,7 +159,7 @@ void add_common(Command command, Arguments& arguments) {
 
 void add_update(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.command("update", "learn new rows, the old ones standing");
+  const Command command = app.command("update", "add new rows without relearning the old ones");
   command.option("model", arguments->model, "model file").required().text("MODEL");
   command.option("rows", arguments->rows, "CSV file with the new rows").required().text("NEW.csv");
   add_common(command, *arguments);
@@ -169,20 +172,22 @@ void add_update(Command app) {
 
 void add_forget(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.command("forget", "take rows out of what was learnt");
+  const Command command = app.command("forget", "remove rows from what was learnt");
   command.option("model", arguments->model, "model file").required().text("MODEL");
-  const Option rows =
-      command.option("--rows", arguments->rows, "CSV file with the rows, features and target")
-          .text("FILE");
-  const Option batch =
-      command.option("--batch", arguments->batch, "a batch of the ledger, from 0 (dma inspect)")
-          .whole(0, any_count)
-          .text("K");
+  const Option rows = command
+                          .option("--rows", arguments->rows,
+                                  "CSV file with the rows to forget, features and target")
+                          .text("FILE");
+  const Option batch = command
+                           .option("--batch", arguments->batch,
+                                   "number of the batch to forget, from 0 (see dma inspect)")
+                           .whole(0, any_count)
+                           .text("K");
   rows.excludes(batch);
   add_common(command, *arguments);
   command.footer(
-      "Without --data whole batches go, with what else they hold. With it the other rows are put "
-      "back.\n"
+      "Without --data, whole batches are forgotten, including other rows in them. With --data, the "
+      "other rows are put back.\n"
       "examples:\n"
       "  dma forget m.safetensors --rows withdrawn.csv --data train.csv\n"
       "  dma forget m.safetensors --batch 3 -o without3.safetensors\n");

@@ -29,8 +29,8 @@ bool begins_with_unknown_command(const CLI::App& app, const std::vector<std::str
   });
 }
 
-// CLI11 says "was given a disallowed flag override" of --json=1, and no more than that a subcommand is required when
-// the first word is not one.
+// CLI11's own messages are unclear: for --json=1 "was given a disallowed flag override", and for an unknown command
+// only that a subcommand is required.
 std::string explain(const CLI::App& app, const CLI::ParseError& error,
                     const std::vector<std::string>& words) {
   std::string text = error.what();
@@ -39,7 +39,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error,
   if (!begins_with_unknown_command(app, words)) return text;
   std::string names;
   for (const CLI::App* command : app.get_subcommands({})) names += " " + command->get_name();
-  return "there is no command '" + words.front() + "'; there are:" + names;
+  return "unknown command '" + words.front() + "'; the commands are:" + names;
 }
 
 int misuse(const std::string& text) {
@@ -75,7 +75,7 @@ Option Option::whole(std::uint64_t least, std::uint64_t most) const {
     std::uint64_t number = 0;
     if (!read_whole(text, least, most, number)) {
       return most == any_count
-                 ? fmt::format("'{}' is not a whole number from {} on", text, least)
+                 ? fmt::format("'{}' is not a whole number of at least {}", text, least)
                  : fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
     }
     text = std::to_string(number);  // 010 is ten
@@ -89,7 +89,7 @@ Option Option::real(double least, double most) const {
   const auto read = [least, most](std::string& text) -> std::string {
     double number = 0;
     if (read_real(text, least, most, number)) return {};
-    return most == any_size ? fmt::format("'{}' is not a finite number from {} on", text, least)
+    return most == any_size ? fmt::format("'{}' is not a finite number of at least {}", text, least)
                             : fmt::format("'{}' is not a number from {} to {}", text, least, most);
   };
   return Option(option_->transform(
@@ -148,17 +148,16 @@ std::vector<Command::Words> Command::commands() const {
 }
 
 void add_commands(CLI::App& app, const std::vector<AddCommand>& commands) {
-  // --json=no or --json=1: CLI11 would read numbers there, and throw std::out_of_range for long ones.
+  // CLI11 would read a number in --json=1, and throw std::out_of_range for a long one.
   app.option_defaults()->disable_flag_override();
   for (const AddCommand add : commands) add(Command(&app));
 }
 
 int run_command_line(const std::vector<std::string>& words, const std::vector<AddCommand>& commands,
                      const Otherwise& otherwise) {
-  // A file that grows beyond the shell's limit is an error to report, not a reason to die.
+  // A file that exceeds the shell's size limit becomes an error instead of killing the process.
   std::signal(SIGXFSZ, SIG_IGN);
-  CLI::App app("Predictions that say how sure they are, from tables and from factor graphs.",
-               "dma");
+  CLI::App app("Predictions that say how sure they are, from tables and factor graphs.", "dma");
   app.set_version_flag("--version", DMA_VERSION);
   app.require_subcommand(1);
   app.footer(otherwise.help);

@@ -1,5 +1,5 @@
-// cli/command_line.h: what a command takes and does. The one door to CLI11, whose headers cost every file that
-// reads them four seconds: only command_line.cc does.
+// cli/command_line.h: the options and action of a command. Only command_line.cc includes CLI11, whose headers take four
+// seconds to compile.
 //
 //   Command command = app.command("predict", "predict with intervals");
 //   command.option("model", arguments->model, "model file").required().text("MODEL");
@@ -25,7 +25,7 @@ namespace dma::cli {
 
 inline constexpr std::uint64_t any_count = std::numeric_limits<std::uint64_t>::max();
 inline constexpr double any_size = std::numeric_limits<double>::max();
-// Each is a thread of the operating system.
+// Each thread is one of the operating system.
 inline constexpr std::uint64_t most_threads = 1024;
 inline constexpr std::uint64_t most_epochs = 1000000;
 inline constexpr std::uint64_t most_units = 1000000;  // of one hidden layer
@@ -35,7 +35,7 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// False if the text is anything but such a number, finite and in the range. Whole numbers: decimal digits only.
+// False unless the text is such a number, finite and in the range. Whole numbers: decimal digits only.
 bool read_whole(const std::string& text, std::uint64_t least, std::uint64_t most,
                 std::uint64_t& number);
 bool read_real(const std::string& text, double least, double most, double& number);
@@ -45,12 +45,12 @@ class Option {
   explicit Option(CLI::Option* option) : option_(option) {}
 
   Option required() const;
-  Option text(const std::string& value) const;  // what stands for its value in --help
+  Option text(const std::string& value) const;  // name of its value in --help
   Option group(const std::string& heading) const;
   Option excludes(Option other) const;
   Option one_of(const std::vector<std::string>& words) const;
-  // CLI11 makes 18446744073709551615 of -1 and of anything larger, reads 010 as 8, and finds NaN inside every
-  // range. With these what comes through is a number, finite, in the range, and the one that was written.
+  // CLI11 turns -1 and anything larger into 18446744073709551615, reads 010 as 8, and finds NaN inside every range.
+  // These accept only the number as written, finite and in the range.
   Option whole(std::uint64_t least, std::uint64_t most) const;
   Option real(double least, double most) const;
 
@@ -68,7 +68,7 @@ class Command {
   // std::vector<std::string>.
   template <class Value>
   Option option(const std::string& name, Value& value, const std::string& about) const;
-  // The value is what `take` makes of the word.
+  // `take` parses the value.
   Option parsed(const std::string& name, const std::function<void(const std::string&)>& take,
                 const std::string& about) const;
   Option flag(const std::string& name, bool& value, const std::string& about) const;
@@ -88,7 +88,7 @@ class Command {
     return parsed(name, take, about).one_of(words);
   }
 
-  // None of the other command's options goes together with this command.
+  // No option of the other command may be combined with this command.
   void excludes_options_of(Command other) const;
   void footer(const std::string& text) const;
   void run(const std::function<void()>& action) const;
@@ -103,19 +103,18 @@ class Command {
   CLI::App* command_;
 };
 
-// What to do with a first word that is no command: may return, and then it is refused; and the end of --help.
+// run: called if the first word is not a command; if it returns, the word is refused. help: the end of --help.
 struct Otherwise {
   void (*run)(const std::vector<std::string>& words) = nullptr;
   std::string help = {};
 };
 
-// Runs what the words say, with these commands to choose from. Returns the exit status: 0 done, 1 it failed (bad
-// data, bad file), 2 the command line is wrong.
+// Runs one of these commands. Returns the exit status: 0 success, 1 failure (bad data, bad file), 2 wrong command line.
 using AddCommand = void (*)(Command app);
 int run_command_line(const std::vector<std::string>& words, const std::vector<AddCommand>& commands,
                      const Otherwise& otherwise = {});
 
-// Adds the commands, for whoever parses without running.
+// Adds the commands, for parsing without running.
 void add_commands(CLI::App& app, const std::vector<AddCommand>& commands);
 
 }  // namespace dma::cli

@@ -18,7 +18,7 @@ void add_report(Command app);
 void add_sample(Command app);
 void add_update(Command app);
 
-// Of the dma command, in the order of its --help.
+// The commands of dma, in the order of its --help.
 inline const std::vector<AddCommand> own_commands{
     add_fit,    add_predict, add_evaluate, add_update, add_forget, add_inspect,
     add_report, add_plot,    add_sample,   add_demo,   add_infer,  add_completion};

@@ -1,4 +1,4 @@
-// dma completion bash|zsh: completions, generated from the commands themselves.
+// dma completion bash|zsh: completions, generated from the commands.
 #include <fmt/core.h>
 
 #include <memory>
@@ -46,7 +46,7 @@ void print_script(Command app, const std::string& shell) {
 
 void add_completion(Command app) {
   auto shell = std::make_shared<std::string>();
-  const Command command = app.command("completion", "print a script that completes commands");
+  const Command command = app.command("completion", "print a shell completion script");
   command.option("shell", *shell, "bash or zsh").required().one_of({"bash", "zsh"}).text("SHELL");
   command.footer("example, in ~/.bashrc or ~/.zshrc:\n  source <(dma completion bash)\n");
   command.run([app, shell] { print_script(app, *shell); });

@@ -11,10 +11,10 @@ CsvOptions CsvArguments::options() const {
 
 void add_csv_options(Command command, CsvArguments& arguments) {
   command.flag("--no-header", arguments.no_header,
-               "the first line is data: columns are c1, c2, ...");
+               "the first line is data; columns are called c1, c2, ...");
   command
       .option("--delimiter", arguments.delimiter,
-              "what separates cells: one of , ; | tab (default: found out)")
+              "cell separator: one of , ; | tab (default: detected)")
       .one_of({",", ";", "|", "tab"})
       .text("CHAR");
 }

@@ -1,4 +1,4 @@
-// cli/csv_arguments.h: how a command's CSV files are written; the same options everywhere.
+// cli/csv_arguments.h: options of commands that read CSV files.
 #pragma once
 
 #include <dma/data/csv.h>

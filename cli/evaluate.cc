@@ -112,8 +112,8 @@ void run(const Arguments& arguments) {
     fmt::print("{}\n", json.dump());
   } else {
     fmt::print(
-        "\nNLL and CRPS: smaller is better. Under each level: share of the targets inside that "
-        "interval, in %.\nerror: mean distance between share and level over 19 levels.\n");
+        "\nNLL and CRPS: smaller is better. Under each level: the share of targets inside that "
+        "interval, in %.\nerror: mean difference between share and level over 19 levels.\n");
   }
 }
 
@@ -124,8 +124,8 @@ void add_evaluate(Command app) {
   const Command command = app.command("evaluate", "score predictions and their intervals");
   command.option("model", arguments->model, "model file").required().text("MODEL");
   command.option("data", arguments->data, "CSV file with the targets").required().text("DATA.csv");
-  command.option("--by", arguments->by, "also for each value of this column").text("COLUMN");
-  command.option("--threads", arguments->threads, "0: all cores (default)")
+  command.option("--by", arguments->by, "also score each value of this column").text("COLUMN");
+  command.option("--threads", arguments->threads, "number of threads; 0: all cores (default)")
       .whole(0, most_threads)
       .text("N");
   add_csv_options(command, arguments->csv);

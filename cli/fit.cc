@@ -1,4 +1,4 @@
-// dma fit DATA.csv --target NAME: learns a table.
+// dma fit DATA.csv --target NAME: fits a model to a table.
 #include <dma/regressor/regressor.h>
 #include <dma/regressor/stream.h>
 #include <dma/special/random.h>
@@ -43,7 +43,7 @@ std::vector<std::size_t> parse_hidden(const std::string& text) {
     std::uint64_t number = 0;
     if (!read_whole(part, 1, most_units, number)) {
       throw UsageError(
-          fmt::format("--hidden: '{}' is not auto nor a list like 50,50 of numbers from 1 to {}",
+          fmt::format("--hidden: '{}' is not auto or a list such as 50,50 of numbers from 1 to {}",
                       text, most_units));
     }
     units.push_back(number);
@@ -110,14 +110,14 @@ Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out)
 void print_understood(const Facts& facts, const Encoder& encoder) {
   fmt::print(stderr, "{}: {} rows, {} columns\n", facts.source, facts.rows, facts.columns);
   for (const TargetColumn& target : encoder.targets) {
-    fmt::print(stderr, "  {:<26} {}, mean {:.4g}, deviation {:.4g}\n", "target", target.name,
-               target.mean, target.deviation);
+    fmt::print(stderr, "  {:<26} {}, mean {:.4g}, std {:.4g}\n", "target", target.name, target.mean,
+               target.deviation);
   }
   print_features(encoder);
   for (const DroppedColumn& column : encoder.dropped) {
     fmt::print(stderr, "  {:<26} {}: {}\n", "left out", column.name, column.reason);
   }
-  fmt::print(stderr, "  {:<26} {} to learn from", "rows",
+  fmt::print(stderr, "  {:<26} {} for training", "rows",
              facts.rows - facts.held_out - facts.without_target);
   if (facts.held_out > 0) fmt::print(stderr, ", {} held out", facts.held_out);
   if (facts.without_target > 0) {
@@ -127,12 +127,12 @@ void print_understood(const Facts& facts, const Encoder& encoder) {
   if (facts.numeric_header) {
     fmt::print(
         stderr,
-        "  note: the first line was taken as names although it consists of numbers; if it is "
+        "  note: the first line was read as column names although it holds numbers; if it is "
         "data, use --no-header\n");
   }
 }
 
-// Every row goes to one of the two; a row's place depends on the seed only.
+// Every row goes to one of the two tables; which one depends only on the seed and the row's position.
 std::pair<Table, Table> split(const Table& table, double share, std::uint64_t seed) {
   special::Random random(seed);
   std::vector<std::size_t> kept;
@@ -169,7 +169,7 @@ std::filesystem::path default_model(const std::string& data) {
   return name.replace_extension(".safetensors");
 }
 
-// The checkpoint is of no use once the model is there, unless the fit may go on.
+// Once the model is saved the checkpoint is useless, unless an interrupted fit may be resumed.
 void save(const Regressor& model, const Arguments& arguments) {
   model.save(arguments.model, arguments.slim);
   const std::filesystem::path& checkpoint = arguments.checkpoint.path;
@@ -177,10 +177,9 @@ void save(const Regressor& model, const Arguments& arguments) {
     if (!checkpoint.empty()) std::filesystem::remove(checkpoint);
     return;
   }
-  fmt::print(stderr, "Interrupted: {} holds what was learnt until then.\n",
-             arguments.model.string());
+  fmt::print(stderr, "Interrupted: {} holds what was learnt so far.\n", arguments.model.string());
   if (!checkpoint.empty()) {
-    fmt::print(stderr, "The same command goes on from {}.\n", checkpoint.string());
+    fmt::print(stderr, "Run the same command again to resume from {}.\n", checkpoint.string());
   }
 }
 
@@ -189,10 +188,10 @@ void check_checkpoint(const Arguments& arguments) {
   if (path.empty()) return;
   if (std::filesystem::weakly_canonical(path) ==
       std::filesystem::weakly_canonical(arguments.model)) {
-    throw UsageError("--checkpoint: is the file of the model; name another");
+    throw UsageError("--checkpoint: this is the model's file; choose another");
   }
   if (is_one_pass(arguments.options)) {
-    throw UsageError("--checkpoint: one pass without a ledger has nothing to go on from");
+    throw UsageError("--checkpoint: a single pass without a ledger cannot be resumed");
   }
 }
 
@@ -210,7 +209,7 @@ void print_outcome(const Regressor& model, const std::vector<Scored>& tests,
   fmt::print("{}\n", json.dump());
 }
 
-// Reads the file to its end, so that a mistake in it shows at once.
+// Reads the whole file, so that a mistake in it shows at once.
 void look_at(const StreamedFile& file, const Encoder& encoder) {
   CsvOptions options = file.csv;
   options.columns = encoder.wanted(true);
@@ -219,7 +218,7 @@ void look_at(const StreamedFile& file, const Encoder& encoder) {
   while (reader.read(piece, file.piece_rows)) encoder.encode(piece);
 }
 
-// A file of any size, if nothing of its rows is to be kept and one pass is asked for.
+// Streams a file of any size; for a single pass that keeps nothing about the rows.
 void run_stream(const Arguments& arguments) {
   const RegressorOptions& options = arguments.options;
   const StreamedFile file{arguments.data, arguments.csv.options(), arguments.holdout};
@@ -262,8 +261,8 @@ void run(Arguments& arguments) {
     for (const std::string& name : csv_columns(arguments.data, csv)) {
       names += (names.empty() ? "" : ", ") + name;
     }
-    throw UsageError("--target: which column is to be predicted? " + arguments.data + " has " +
-                     names + "; --target is required");
+    throw UsageError("--target is required: which column should be predicted? " + arguments.data +
+                     " has " + names);
   }
   if (is_one_pass(options) && can_stream(arguments.data)) return run_stream(arguments);
   Table table = read_csv(arguments.data, csv);
@@ -298,32 +297,32 @@ void run(Arguments& arguments) {
 void add_fit(Command app) {
   auto arguments = std::make_shared<Arguments>();
   RegressorOptions& options = arguments->options;
-  const Command command = app.command("fit", "learn a table");
-  command.option("data", arguments->data, "CSV file, may be compressed by gzip")
-      .required()
-      .text("DATA.csv");
+  const Command command = app.command("fit", "fit a model to a table");
+  command.option("data", arguments->data, "CSV file, plain or gzipped").required().text("DATA.csv");
   command
       .option("--target", static_cast<std::vector<std::string>&>(options.target),
-              "column to predict; several: --target a b")
+              "column to predict, or several: --target a b")
       .text("NAME...");
   command
-      .option("--model", arguments->model, "where the model goes (default: DATA.safetensors here)")
+      .option("--model", arguments->model,
+              "file to write the model to (default: DATA.safetensors in this folder)")
       .text("FILE");
   const auto names = [&](const char* option, Names& list, const char* help) {
     command.option(option, static_cast<std::vector<std::string>&>(list), help).text("NAME...");
   };
   names("--features", options.features, "use only these columns (default: all others)");
   names("--drop", options.drop, "do not use these columns");
-  names("--categorical", options.categorical, "columns whose numbers are names of categories");
+  names("--categorical", options.categorical,
+        "treat these columns as categories, even if they hold numbers");
   add_csv_options(command, arguments->csv);
 
   command
       .parsed(
           "--hidden", [&options](const std::string& text) { options.hidden = parse_hidden(text); },
-          "units per hidden layer, like 50,50, or auto")
+          "units per hidden layer, such as 50,50; or auto (default)")
       .text("N,N,...")
       .group("Network");
-  command.option("--slope", options.slope, "of the leaky ReLU (default: 0.1)")
+  command.option("--slope", options.slope, "slope of the leaky ReLU below zero (default: 0.1)")
       .real(0, 1)
       .text("X")
       .group("Network");
@@ -333,13 +332,13 @@ void add_fit(Command app) {
           {{"auto", BeliefKind::automatic},
            {"joint", BeliefKind::joint},
            {"independent", BeliefKind::independent}},
-          "joint: all weights of a network as one Gaussian; independent: each on its own; "
+          "joint: one Gaussian over all weights of a network; independent: one per weight; "
           "auto (default): joint for up to 1500 weights")
       .text("BELIEF")
       .group("Network");
   command
       .choice<Rule>("--rule", options.rule, {{"linear", Rule::linear}, {"direct", Rule::direct}},
-                    "backward messages: linear (default), or direct, the paper's")
+                    "rule for backward messages: linear (default) or direct (the paper's)")
       .text("RULE")
       .group("Network");
   command
@@ -349,14 +348,14 @@ void add_fit(Command app) {
             options.noise = parse_noise(text);
             noise = text;
           },
-          "standard deviation of the noise in the target's unit; or learnt, depending on the "
-          "inputs: input; as one number: constant; auto (default): input if the belief is "
-          "joint")
+          "standard deviation of the noise, in the target's unit; or how to learn it: input "
+          "(depends on the inputs), constant (one number), auto (default; input if the belief "
+          "is joint)")
       .text("X")
       .group("Network");
   command
       .flag("!--no-selection", options.selection,
-            "no prior precision for each input column: none is switched off")
+            "learn no prior precision per input column, so that none is switched off")
       .group("Network");
   command
       .flag("!--no-calibration", options.calibration,
@@ -364,7 +363,8 @@ void add_fit(Command app) {
       .group("Network");
   command
       .option("--ensemble", options.ensemble,
-              "posteriors from different starts, mixed (default: 4, or 2 for 3000 rows or more)")
+              "number of posteriors to mix, each from another start (default: 4; 2 for 3000 rows "
+              "or more)")
       .whole(1, 1000)
       .text("M")
       .group("Network");
@@ -390,7 +390,8 @@ void add_fit(Command app) {
       .group("Training");
   command
       .option("--batch-size", options.batch_size,
-              "rows that share a message in the ledger (default: one, or as few as 64 MB allow)")
+              "rows that share one message in the ledger (default: 1, or the fewest that fit into "
+              "64 MB)")
       .whole(1, any_count)
       .text("N")
       .group("Training");
@@ -400,15 +401,17 @@ void add_fit(Command app) {
           {{"full", LedgerMode::full},
            {"average", LedgerMode::average},
            {"none", LedgerMode::none}},
-          "what is remembered of each batch: full (default), average, none; none with "
-          "--epochs 1 reads the file as a stream, whatever its size")
+          "what to remember of each batch: full (default), average or none; with none and "
+          "--epochs 1 the file is streamed, whatever its size")
       .text("MODE")
       .group("Training");
-  command.option("--seed", options.seed, "of everything random (default: 1)")
+  command.option("--seed", options.seed, "random seed (default: 1)")
       .whole(0, any_count)
       .text("N")
       .group("Training");
-  command.option("--threads", options.threads, "0: all cores (default); the result is the same")
+  command
+      .option("--threads", options.threads,
+              "number of threads; 0: all cores (default); the result does not depend on it")
       .whole(0, most_threads)
       .text("N")
       .group("Training");
@@ -417,20 +420,20 @@ void add_fit(Command app) {
 
   command
       .option("--holdout", arguments->holdout,
-              "share of the rows to keep aside and test on, like 0.1")
+              "share of the rows to hold out and test on, such as 0.1")
       .real(0, 0.9)
       .text("SHARE")
       .group("Output");
-  command.option("--test", arguments->test, "another file to test on").text("FILE").group("Output");
+  command.option("--test", arguments->test, "CSV file to test on").text("FILE").group("Output");
   command
       .option("--checkpoint", arguments->checkpoint.path,
-              "keep here what the fit has reached; if the file is there, go on from it; "
-              "removed once the model is saved")
+              "save progress to this file, and resume from it if it exists; deleted once the "
+              "model is saved")
       .text("FILE")
       .group("Output");
   command
       .option("--checkpoint-every", arguments->checkpoint.seconds,
-              "seconds from one writing to the next; 0: after every epoch (default: 10)")
+              "seconds between checkpoints; 0: after every epoch (default: 10)")
       .real(0, any_size)
       .text("SECONDS")
       .group("Output");
@@ -439,7 +442,7 @@ void add_fit(Command app) {
   };
   command
       .flag("--slim", arguments->slim,
-            "leave the ledger out of the model: smaller, but nothing can be forgotten")
+            "leave the ledger out of the model file: smaller, but nothing can be forgotten")
       .group("Output");
   command.flag("--json", arguments->json, "print one JSON object").group("Output");
   command.footer(

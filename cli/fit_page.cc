@@ -17,13 +17,13 @@ constexpr const char* left_out_rows = "training rows, left out in turn";
 constexpr std::size_t most_responses = 30;
 constexpr std::size_t most_weights = 20000;  // drawn
 
-// Rows of known targets and how well they were predicted: one Metrics per target.
+// How well a set of rows was predicted: one Metrics per target.
 struct Scored {
   std::string region;
   std::vector<Metrics> metrics;
 };
 
-// A list's object says of which target it is, if there are several.
+// With several targets each object of a list names its target.
 Json of_target(const Encoder& encoder, std::size_t target, Json object) {
   if (encoder.targets.size() > 1) object["target"] = encoder.targets[target].name;
   return object;
@@ -70,7 +70,7 @@ void add_pit(const Encoder& encoder, const Scored& scored, Json& list) {
   }
 }
 
-// Of the columns, or of the units below; the bias stands last.
+// Names of the columns or of the units below; the bias comes last.
 std::vector<std::string> input_names(const Encoder& encoder, const Architecture& architecture,
                                      std::size_t layer) {
   std::vector<std::string> names;
@@ -82,7 +82,7 @@ std::vector<std::string> input_names(const Encoder& encoder, const Architecture&
   return names;
 }
 
-// Of the first member; with a joint belief a target has a network of its own.
+// Shows the first member only. With a joint belief every target has its own network.
 Json weights_figure(const Model& model) {
   Json list = Json::array();
   const Architecture& architecture = architecture_of(model);
@@ -129,7 +129,7 @@ Json response_figure(const std::vector<Response>& responses, const Encoder& enco
   return list;
 }
 
-// A list of names and values, and of what is to be said about them.
+// A list of names and values, some with an explanation.
 class Entries {
  public:
   void add(const std::string& name, const std::string& value) {
@@ -153,26 +153,26 @@ void add_layer(std::size_t number, const LayerCertificate& layer, Entries& entri
   entries.add(
       name + "outside the theorem",
       fmt::format("{:.1f} % of {}", 100 * layer.share_below_two, layer.product_messages),
-      "Messages of products whose signal to noise is below 2: the error bound does not cover "
-      "them.");
+      "Product messages with a signal-to-noise ratio below 2, which the error bound does not "
+      "cover.");
   entries.add(name + "signal to noise", fmt::format("{:.2g}", layer.signal_to_noise[2]),
-              "The median over the messages of products.");
+              "Median over the product messages.");
   entries.add(name + "silent", std::to_string(layer.uniform_messages),
-              "Messages that say nothing, because the unit heard nothing from above.");
+              "Messages without information, because the unit received none from above.");
 }
 
 void add_joint(const JointCertificate& joint, Entries& entries) {
   entries.add("linearisation", fmt::format("{:.3g}", joint.linearisation_error),
-              "How far the network at weights drawn from the belief is from the linear function "
-              "that predictions are made with, in deviations of a prediction.");
+              "How far the network, at weights drawn from the belief, is from the linear function "
+              "used for predictions, in standard deviations of a prediction.");
   entries.add("largest leverage", fmt::format("{:.3g}", joint.largest_leverage),
-              "The largest share that a row has in its own prediction.");
+              "The largest share of a row in its own prediction.");
   entries.add("rows alone", std::to_string(joint.rows_alone),
               "Rows whose share rounds to 1: they have no cavity prediction.");
   entries.add("next step", fmt::format("{:.2g}", joint.step_left),
-              "How far the next epoch would have moved the weights, in their deviations.");
+              "How far the next epoch would have moved the weights, in their standard deviations.");
   entries.add("damping", fmt::format("{:.2g}", joint.damping),
-              "Of the last step; far from 0 the fit was still looking for its way.");
+              "Damping of the last step; if it is far from 0, the fit had not settled.");
 }
 
 Json certificate_figure(const Model& model) {
@@ -180,25 +180,25 @@ Json certificate_figure(const Model& model) {
   const Bounded& bounded = certificate.bounded;
   Entries entries;
   entries.add("examples", std::to_string(certificate.examples),
-              "Rows that were looked at, in the first member.");
+              "Rows examined in the first member.");
   if (certificate.negative_messages) {
     entries.add("negative messages", std::to_string(*certificate.negative_messages),
-                "Messages of a batch to a weight that took precision away; the paper proves that "
+                "Messages from a batch to a weight with negative precision; the paper proves that "
                 "there are none.");
   }
   if (certificate.joint) add_joint(*certificate.joint, entries);
   if (model.options.belief == BeliefKind::joint) {
-    entries.add("prior precisions at an end", std::to_string(bounded.prior_precisions),
-                fmt::format("Learnt precisions that stand at {:g} or {:g}; at the upper end their "
-                            "weights, often a column's, are switched off.",
+    entries.add("prior precisions at a bound", std::to_string(bounded.prior_precisions),
+                fmt::format("Learnt precisions equal to {:g} or {:g}; at the upper bound their "
+                            "weights, often those of one column, are switched off.",
                             least_prior_precision, most_prior_precision));
-    entries.add("noise at its least", std::to_string(bounded.noise_variances),
+    entries.add("noise at its minimum", std::to_string(bounded.noise_variances),
                 fmt::format("Rows, over all members, whose noise variance is {:g} of the target's.",
                             least_noise_variance));
     entries.add(
         "noise levels bounded", std::to_string(bounded.noise_levels),
-        "Members whose weights had used up more than nine tenths of the rows when the noise "
-        "was learnt.");
+        "Members whose weights had used up more than nine tenths of the rows when the noise was "
+        "learnt.");
   }
   for (std::size_t l = 0; l < certificate.layers.size(); ++l) {
     add_layer(l + 1, certificate.layers[l], entries);
@@ -212,7 +212,7 @@ void add_targets(const Model& model, Entries& facts) {
   const auto& targets = model.encoder.targets;
   for (std::size_t k = 0; k < targets.size(); ++k) {
     const std::string of = targets.size() == 1 ? "" : " (" + targets[k].name + ")";
-    facts.add("target" + of, fmt::format("{}, mean {:.4g}, deviation {:.4g}", targets[k].name,
+    facts.add("target" + of, fmt::format("{}, mean {:.4g}, std {:.4g}", targets[k].name,
                                          targets[k].mean, targets[k].deviation));
     facts.add("noise std" + of, fmt::format("{:.4g}", model.report.noise_std[k]));
   }
@@ -231,8 +231,8 @@ void add_scores(const Encoder& encoder, const Scored& scored, Entries& facts) {
 void add_network(const Model& model, Entries& facts) {
   const FitReport& report = model.report;
   const bool joint = model.options.belief == BeliefKind::joint;
-  facts.add("inputs",
-            fmt::format("{} of {} columns", model.encoder.width(), model.encoder.features.size()));
+  facts.add("inputs", fmt::format("{} from {} columns", model.encoder.width(),
+                                  model.encoder.features.size()));
   for (const DroppedColumn& column : model.encoder.dropped) {
     facts.add("left out", column.name + ": " + column.reason);
   }
@@ -256,9 +256,9 @@ void add_training(const Model& model, Entries& facts) {
                           longest));
   }
   if (report.stream) {
-    facts.add("training curve, NLL", "not known: a stream, every row was seen once");
+    facts.add("training curve, NLL", "unknown: in a stream every row is seen only once");
   } else if (report.training.empty()) {
-    facts.add("training curve, calibration", "not in this file: it has format 2");
+    facts.add("training curve, calibration", "not in this file, which has format 2");
   }
   if (!std::isnan(report.train_nll)) {
     facts.add("training NLL", fmt::format("{:.4f}", report.train_nll));
@@ -271,15 +271,15 @@ void add_gaps(const Model& model, Entries& facts) {
   if (report.rows_changed > 0) {
     facts.add(
         "changed since",
-        fmt::format("{} rows were learnt or forgotten without the others at hand: training, "
-                    "noise, NLL, calibration and certificate are of the fit before, over {} rows",
+        fmt::format("{} rows were added or forgotten without the training rows: training curve, "
+                    "noise, NLL, calibration and certificate describe the fit before, of {} rows",
                     report.rows_changed, report.cavity.front().values));
   }
   if (model.encoder.features.size() > most_responses) {
-    facts.add("responses", fmt::format("of the {} columns that move the prediction most, of {}",
+    facts.add("responses", fmt::format("the {} columns that move the prediction most, of {}",
                                        most_responses, model.encoder.features.size()));
   }
-  if (report.weights > most_weights) facts.add("weights drawn", "none: they are too many");
+  if (report.weights > most_weights) facts.add("weights drawn", "none: there are too many");
 }
 
 Json facts_of(const Model& model, const std::vector<Scored>& scored, const NamedRows* rows) {
@@ -290,7 +290,7 @@ Json facts_of(const Model& model, const std::vector<Scored>& scored, const Named
   add_training(model, facts);
   for (const Scored& one : scored) add_scores(model.encoder, one, facts);
   facts.add("typical row", rows == nullptr
-                               ? "means and most frequent categories of training"
+                               ? "means and most frequent categories of the training rows"
                                : "medians and most frequent categories of " + rows->name);
   add_gaps(model, facts);
   return facts.take();

@@ -1,4 +1,4 @@
-// cli/fit_page.h: what the page about a fit is given (web/README.md).
+// cli/fit_page.h: the data of the page about a fit (web/README.md).
 #pragma once
 
 #include <dma/regressor/regressor.h>
@@ -8,7 +8,7 @@
 
 namespace dma::cli {
 
-// Rows beside those of training.
+// Rows other than the training rows.
 struct NamedRows {
   std::string name;
   Table table;

@@ -23,13 +23,13 @@ constexpr int deepest = 32;
   throw BadInput(where + ": " + what);
 }
 
-// How far the file has been read, for errors in which the parser names no line.
+// How far the file has been read; for errors where the parser gives no line.
 std::string before_byte(std::istream& in) {
   return "before byte " + std::to_string(in.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in));
 }
 
 json parse(std::istream& in, const std::string& path) {
-  // The parser keeps the last of two equal keys; here the second one is an error.
+  // The parser would keep the last of two equal keys; here the second is an error.
   std::vector<std::set<std::string>> keys;
   const auto inspect = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth > deepest) {
@@ -39,7 +39,7 @@ json parse(std::istream& in, const std::string& path) {
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key &&
         !keys.back().insert(parsed.get<std::string>()).second) {
-      fail(path, "the key " + parsed.dump() + " stands twice in one object, " + before_byte(in));
+      fail(path, "the key " + parsed.dump() + " appears twice in one object, " + before_byte(in));
     }
     return true;
   };
@@ -56,7 +56,7 @@ json parse(std::istream& in, const std::string& path) {
   }
 }
 
-// One object of the file, with the words to name it in an error.
+// One object of the file, and what to call it in an error.
 struct Place {
   const json& object;
   std::string where;
@@ -90,7 +90,7 @@ void assign(double& member, const json& value, const std::string& where) {
 
 void assign(int& member, const json& value, const std::string& where) {
   if (!value.is_number_integer()) fail(where, "must be a whole number, got " + value.dump());
-  // As a double: 18446744073709551615 would be -1 among signed numbers.
+  // Read as a double: as a signed number 18446744073709551615 would be -1.
   const auto number = value.get<double>();
   if (number < -1000 || number > 1000) fail(where, "is out of range: " + value.dump());
   member = static_cast<int>(number);
@@ -155,7 +155,7 @@ FactorId add_factor(Graph& graph, const Place& place) {
           graph.find(string_at(edges[k], place.where + ": \"edges\"[" + std::to_string(k) + "]")));
     }
     if (!add_builtin(graph, BuiltinFactors{}, type, place, variables, added)) {
-      fail(place.where, "there is no factor \"" + type + "\"; there are " + known_factors());
+      fail(place.where, "unknown factor \"" + type + "\"; the factors are " + known_factors());
     }
   } catch (const GraphError& error) {
     fail(place.where, error.what());
@@ -224,7 +224,7 @@ GraphFile read_graph(const std::string& path) {
 
 GraphFile read_graph(std::istream& in, const std::string& path) {
   const json file = parse(in, path);
-  if (!file.is_object()) fail(path, "the file must hold one object");
+  if (!file.is_object()) fail(path, "must hold one JSON object");
   const Place place{file, path};
   place.only({"variables", "factors", "schedule", "about"});
   const json& variables = place.required("variables");

@@ -18,7 +18,7 @@ struct GraphFile {
 
 // Throws BadInput with the name of the file and the place in it.
 GraphFile read_graph(const std::string& path);
-// The same of what was opened already.
+// The same for an open stream.
 GraphFile read_graph(std::istream& in, const std::string& path);
 
 nlohmann::json to_json(const Graph& graph, const Beliefs& beliefs, const InferenceOptions& options);

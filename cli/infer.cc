@@ -27,7 +27,7 @@ void require_information(const Graph& graph, const Beliefs& beliefs) {
     if (beliefs.marginal({v}).rho != 0) continue;
     throw BadInput("variable '" + graph.name(Variable{v}) +
                    "' has no proper message, so its marginal is unknown: give it a prior or an "
-                   "observation, or check the factors beside it");
+                   "observation, or check the factors connected to it");
   }
 }
 
@@ -53,7 +53,7 @@ void print_table(const Graph& graph, const Beliefs& beliefs, const InferenceOpti
   fmt::print("; {} messages in {} sweep{}", beliefs.messages_sent, beliefs.sweeps,
              beliefs.sweeps == 1 ? "" : "s");
   if (options.tolerance > 0) {
-    fmt::print(", {}: the last moved a marginal by at most {:.2g} standard deviations",
+    fmt::print(", {}: the last sweep moved a marginal by at most {:.2g} standard deviations",
                beliefs.converged ? "converged" : "not converged", beliefs.last_change);
   }
   fmt::print("\n");
@@ -78,7 +78,7 @@ void print_table(const Graph& graph, const Beliefs& beliefs, const InferenceOpti
 void run(const Arguments& arguments) {
   const GraphFile file = read_graph(arguments.path);
   try {
-    // ADF has an order of its own, whatever the file's schedule is for.
+    // ADF has its own order and ignores the file's schedule.
     const bool supplied = file.schedule && arguments.options.engine != Engine::adf;
     const Schedule schedule = supplied ? *file.schedule : file.graph.schedule(arguments.options);
     if (arguments.print_schedule) {
@@ -101,8 +101,9 @@ void run(const Arguments& arguments) {
 
 void add_infer(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.command("infer", "marginals of a factor graph given as JSON");
-  command.option("graph", arguments->path, "the graph, see docs/graph-json.md").required();
+  const Command command = app.command("infer", "compute the marginals of a factor graph");
+  command.option("graph", arguments->path, "JSON file with the graph, see docs/graph-json.md")
+      .required();
   InferenceOptions& options = arguments->options;
   command
       .choice<Engine>("--engine", options.engine,
@@ -114,9 +115,9 @@ void add_infer(Command app) {
       .text("NAME");
   command
       .choice<Rule>("--rule", options.rule, {{"direct", Rule::direct}, {"linear", Rule::linear}},
-                    "of engine direct: direct (default) or linear")
+                    "messages of engine direct: direct (default) or linear")
       .text("NAME");
-  command.option("--sweeps", arguments->sweeps, "at most this many; 1, or 100 with a tolerance")
+  command.option("--sweeps", arguments->sweeps, "maximum sweeps (default: 1; 100 with --tolerance)")
       .whole(1, 1000000);
   command
       .option("--tolerance", arguments->options.tolerance,
@@ -126,9 +127,9 @@ void add_infer(Command app) {
       .choice<OnImproper>(
           "--on-improper", options.on_improper,
           {{"pass", OnImproper::pass}, {"skip", OnImproper::skip}, {"stop", OnImproper::stop}},
-          "messages of negative precision: pass (default), skip or stop")
+          "what to do with messages of negative precision: pass (default), skip or stop")
       .text("NAME");
-  command.flag("--schedule", arguments->print_schedule, "print the schedule and stop");
+  command.flag("--schedule", arguments->print_schedule, "print the schedule and exit");
   command.flag("--json", arguments->json, "print one JSON object");
   command.footer("example: dma infer examples/product.json --engine ep --tolerance 1e-6");
   command.run([arguments] {

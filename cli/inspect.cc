@@ -20,7 +20,7 @@ struct Arguments {
   bool json = false;
 };
 
-// Of one layer's weights, over all members.
+// One layer's weights, over all members.
 struct LayerSummary {
   std::size_t outputs = 0, inputs = 0;
   double mean_size = 0;  // root mean square of the posterior means
@@ -88,28 +88,28 @@ Json to_json(const Model& model) {
   return json;
 }
 
-// What would have to be bad for the fit not to be trusted.
+// Numbers that would look bad if the fit could not be trusted.
 void print_certificate(const Certificate& certificate) {
   fmt::print("\ncertificate, over {} rows\n", certificate.examples);
   if (certificate.negative_messages) {
-    fmt::print("  messages that took precision away: {}\n", *certificate.negative_messages);
+    fmt::print("  messages of negative precision: {}\n", *certificate.negative_messages);
   }
   if (const auto& joint = certificate.joint) {
-    fmt::print("  linearised network: {:.3g} deviations of a prediction from the exact one\n",
+    fmt::print("  linearisation error: {:.3g} standard deviations of a prediction\n",
                joint->linearisation_error);
-    fmt::print(
-        "  largest share of a row in its own prediction: {:.3g}{}\n", joint->largest_leverage,
-        joint->rows_alone == 0
-            ? ""
-            : fmt::format("; {} rows have no prediction without themselves", joint->rows_alone));
-    fmt::print("  next step: {:.2g} deviations of the weights; damping {:.2g}\n", joint->step_left,
-               joint->damping);
+    fmt::print("  largest share of a row in its own prediction: {:.3g}{}\n",
+               joint->largest_leverage,
+               joint->rows_alone == 0
+                   ? ""
+                   : fmt::format("; {} rows have no cavity prediction", joint->rows_alone));
+    fmt::print("  next step: {:.2g} standard deviations of the weights; damping {:.2g}\n",
+               joint->step_left, joint->damping);
   }
   const Bounded& bounded = certificate.bounded;
   if (bounded.prior_precisions + bounded.noise_variances + bounded.noise_levels > 0) {
     fmt::print(
-        "  at an end of what is allowed, all members together: {} prior precisions, the noise of "
-        "{} rows, {} noise levels\n",
+        "  at a bound, over all members: {} prior precisions, the noise of {} rows, {} noise "
+        "levels\n",
         bounded.prior_precisions, bounded.noise_variances, bounded.noise_levels);
   }
   for (std::size_t l = 0; l < certificate.layers.size(); ++l) {
@@ -131,7 +131,7 @@ void print_model(const Model& model, const std::filesystem::path& path) {
   fmt::print("{}: {}, {}\n", path.string(), bytes_text(std::filesystem::file_size(path)),
              model.options.single_precision ? "single precision" : "double precision");
   for (const TargetColumn& target : model.encoder.targets) {
-    print_entry("target", fmt::format("{}, mean {:.4g}, deviation {:.4g}", target.name, target.mean,
+    print_entry("target", fmt::format("{}, mean {:.4g}, std {:.4g}", target.name, target.mean,
                                       target.deviation));
   }
   for (const FeatureColumn& column : model.encoder.features) {

@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
   using namespace dma::cli;
-  std::string others = "programs of their own:\n";
+  std::string others = "separate programs:\n";
   for (const auto& [name, about] : other_programs)
     others += fmt::format("  {:<28}{}\n", name, about);
   return run_command_line({argv + 1, argv + argc}, own_commands, {run_other_program, others});

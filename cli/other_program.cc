@@ -12,7 +12,7 @@
 namespace dma::cli {
 namespace {
 
-// Does not return if the program is there and can be run. execvp looks through PATH if the name has no slash.
+// Does not return if the program exists and can be run. execvp searches PATH if the name has no slash.
 void become(const std::string& program, std::vector<char*>& arguments) {
   execvp(program.c_str(), arguments.data());
   if (errno == ENOENT || errno == ENOTDIR) return;
@@ -38,9 +38,9 @@ void run_other_program(const std::vector<std::string>& words) {
   const bool ours = std::any_of(std::begin(other_programs), std::end(other_programs),
                                 [&](const OtherProgram& program) { return name == program.name; });
   if (!ours) return;
-  throw BadInput("dma " + name + " is a program of its own, dma-" + name +
-                 ", which is not here: ./dev " + (name == "reproduce" ? "reproduce" : "build") +
-                 " builds it");
+  throw BadInput("dma " + name + " is a separate program, dma-" + name +
+                 ", which is not installed: ./dev " +
+                 (name == "reproduce" ? "reproduce" : "build") + " builds it");
 }
 
 }  // namespace dma::cli

@@ -1,4 +1,4 @@
-// cli/other_program.h: commands that are programs of their own, as git has them: dma NAME runs dma-NAME.
+// cli/other_program.h: commands that are separate programs, as in git: dma NAME runs dma-NAME.
 #pragma once
 
 #include <string>
@@ -6,18 +6,18 @@
 
 namespace dma::cli {
 
-// Becomes dma-NAME with the words after the first, which is NAME: the program beside this one, in libexec/dma of the
-// same installation, or in PATH. Returns if there is none. Throws BadInput if it belongs to dma and was not built, or
-// cannot be run.
+// Becomes dma-NAME, where NAME is the first word; the other words are its arguments. Looks beside this program, in
+// libexec/dma of the same installation, and in PATH. Returns if there is none. Throws BadInput if it belongs to dma
+// and was not built, or cannot be run.
 void run_other_program(const std::vector<std::string>& words);
 
-// Those that belong to dma, for --help and for completions.
+// The separate programs that belong to dma, for --help and completions.
 struct OtherProgram {
   const char* name;
   const char* about;
 };
 inline constexpr OtherProgram other_programs[]{
-    {"benchmark", "the UCI sets, beside published figures"},
+    {"benchmark", "compare with published figures on the UCI sets"},
     {"reproduce", "measure what the paper claims"}};
 
 }  // namespace dma::cli

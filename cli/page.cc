@@ -26,7 +26,7 @@ bool has_page() { return !web::page_before().empty(); }
 
 std::string page_with(const nlohmann::json& data) {
   if (!has_page()) {
-    throw std::runtime_error("this dma was built without the page of results: npm was not found");
+    throw std::runtime_error("this dma was built without HTML pages, because npm was not found");
   }
   std::string page;
   for (const std::string_view piece : web::page_before()) page += piece;

@@ -1,4 +1,4 @@
-// cli/page.h: the page of results (web/), with results in it.
+// cli/page.h: the page of results (web/), filled with results.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -38,22 +38,21 @@ std::size_t target_index(const Encoder& encoder, const std::string& name) {
   throw BadInput("the model does not predict '" + name + "'");
 }
 
-// The feature to vary: the one named, or the only one of numbers.
+// The feature to vary: the one named, or the only numeric one.
 const FeatureColumn& feature_of(const Encoder& encoder, const std::string& name) {
   const FeatureColumn* found = nullptr;
   for (const FeatureColumn& column : encoder.features) {
     if (column.kind != ColumnKind::numeric || (!name.empty() && column.name != name)) continue;
     if (found != nullptr) {
-      throw BadInput(
-          "the model has several features of numbers: name the one to vary with --input");
+      throw BadInput("the model has several numeric features: name the one to vary with --input");
     }
     found = &column;
   }
-  if (found == nullptr) throw BadInput("the model has no feature of numbers called '" + name + "'");
+  if (found == nullptr) throw BadInput("the model has no numeric feature '" + name + "'");
   return *found;
 }
 
-// Every feature as in an empty cell (its mean) but for one, which takes the values given.
+// One feature takes the given values; the others are empty cells, which stand for their means.
 Table varied(const Encoder& encoder, const std::string& name, const std::vector<double>& values) {
   Table table;
   for (const FeatureColumn& column : encoder.features) {
@@ -96,7 +95,7 @@ Band band_of(const Regressor& model, const Table& data, const std::string& input
   for (std::size_t n = k; n < predicted.size(); n += encoder.targets.size()) {
     band.predicted.push_back(predicted[n]);
   }
-  // Other features are held at their means, so rows belong into the picture only if there are none.
+  // Other features are held at their means, so rows belong in the picture only if there are none.
   if (encoder.features.size() == 1 && y != nullptr) {
     for (std::size_t n = 0; n < x.size(); ++n) {
       if (std::isnan(x[n]) || std::isnan(y->numbers[n])) continue;
@@ -136,9 +135,9 @@ void run_demo() {
   const auto middle = band.predicted[picture_width / 2];
   const auto edge = band.predicted.front();
   fmt::print(
-      "\nInside the data the interval is as wide as the noise asks for (std {:.2g} in the "
+      "\nWhere there are rows, the interval is about as wide as the noise (std {:.2g} in the "
       "middle);\n"
-      "outside it widens (std {:.2g} at the left edge), because nothing was seen there.\n",
+      "outside it widens (std {:.2g} at the left edge), because there are none.\n",
       middle.stddev(), edge.stddev());
 }
 
@@ -146,21 +145,22 @@ void run_demo() {
 
 void add_plot(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.command("plot", "draw a prediction's band in the terminal");
+  const Command command = app.command("plot", "draw predictions with their band in the terminal");
   command.option("model", arguments->model, "model file").required().text("MODEL");
   command.option("data", arguments->data, "CSV file with the training rows")
       .required()
       .text("DATA.csv");
   command.option("--input", arguments->input, "feature to vary; the others stay at their means")
       .text("NAME");
-  command.option("--target", arguments->target, "if there are several").text("NAME");
+  command.option("--target", arguments->target, "target to draw, if there are several")
+      .text("NAME");
   add_csv_options(command, arguments->csv);
   command.footer("example:\n  dma plot m.safetensors train.csv --input age\n");
   command.run([arguments] { run_plot(*arguments); });
 }
 
 void add_demo(Command app) {
-  const Command command = app.command("demo", "a small table, fitted and drawn");
+  const Command command = app.command("demo", "fit a small table and draw it");
   command.run([] { run_demo(); });
 }
 

@@ -60,8 +60,7 @@ void write_rows(const std::vector<Predicted>& predicted, std::size_t targets,
 
 void run(const Arguments& arguments) {
   if (arguments.json && arguments.output.empty()) {
-    throw UsageError(
-        "--json prints one JSON object, so a file for the predictions is required: -o");
+    throw UsageError("--json prints one JSON object, so the predictions need a file: -o");
   }
   const Regressor model = Regressor::load(arguments.model);
   CsvOptions csv = arguments.csv.options();
@@ -80,7 +79,7 @@ void run(const Arguments& arguments) {
   std::size_t rows = 0;
   Table piece;
   fmt::memory_buffer text;
-  // With the first rows: if these cannot be read, nothing is written at all.
+  // The header goes out with the first rows: if these cannot be read, nothing is written.
   text.append(header(model.encoder()));
   while (reader.read(piece, rows_at_once)) {
     const auto predicted = model.predict(piece, arguments.threads);
@@ -107,8 +106,7 @@ void add_predict(Command app) {
   auto arguments = std::make_shared<Arguments>();
   const Command command = app.command("predict", "predict with intervals");
   command.option("model", arguments->model, "model file").required().text("MODEL");
-  command.option("data", arguments->data, "CSV file; - or nothing: standard input")
-      .text("[DATA.csv]");
+  command.option("data", arguments->data, "CSV file; - or none: standard input").text("[DATA.csv]");
   command.option("-o,--output", arguments->output, "CSV file to write (default: standard output)")
       .text("FILE");
   command
@@ -116,7 +114,9 @@ void add_predict(Command app) {
               "probability that lower and upper enclose the value (default: 0.95)")
       .real(0.001, 0.999999)
       .text("P");
-  command.option("--threads", arguments->threads, "0: all cores (default); the result is the same")
+  command
+      .option("--threads", arguments->threads,
+              "number of threads; 0: all cores (default); the result does not depend on it")
       .whole(0, most_threads)
       .text("N");
   add_csv_options(command, arguments->csv);

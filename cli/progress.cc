@@ -13,12 +13,12 @@
 namespace dma::cli {
 namespace {
 
-// When it was asked to stop, in milliseconds; 0: it was not. Not a sig_atomic_t: it is read by other threads than the
-// one that handles the signal.
+// When the user asked to stop, in milliseconds; 0: not yet. Not a sig_atomic_t, because other threads than the one
+// that handles the signal read it.
 std::atomic<std::int64_t> first_asked = 0;
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-// Calls nothing but what a signal's handler may.
+// Calls only what a signal handler may call.
 extern "C" void ask_to_stop(int signal) {
   constexpr std::int64_t patience = 500;
   timespec now{};

@@ -1,4 +1,4 @@
-// cli/progress.h: a progress bar on a terminal, and Ctrl-C that ends a fit cleanly.
+// cli/progress.h: a progress bar, and ending a fit cleanly on Ctrl-C.
 #pragma once
 
 #include <dma/regressor/regressor.h>
@@ -10,8 +10,8 @@
 
 namespace dma::cli {
 
-// While one of these exists, Ctrl-C (or SIGTERM) only asks to stop; another half a second later, or after that, ends
-// the program. timeout(1) sends its signal twice at once.
+// While one of these exists, Ctrl-C (or SIGTERM) only asks to stop; another one, half a second later or more, ends the
+// program. timeout(1) sends its signal twice at once.
 class Interruption {
  public:
   Interruption();
@@ -22,7 +22,7 @@ class Interruption {
   static bool asked();
 };
 
-// One line on standard error, if that is a terminal, drawn at most ten times a second and wiped at the end.
+// One line on standard error, if that is a terminal, drawn at most ten times a second and cleared at the end.
 class ProgressLine {
  public:
   ProgressLine();
@@ -39,7 +39,7 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// Of a fit.
+// Progress of a fit.
 class ProgressBar {
  public:
   // False once Ctrl-C was pressed.
@@ -53,7 +53,7 @@ class ProgressBar {
   std::vector<std::size_t> epochs_;  // of each member
 };
 
-// Of a stream.
+// Progress of a stream.
 class StreamBar {
  public:
   // False once Ctrl-C was pressed.

@@ -64,26 +64,26 @@ void print_fit(const Model& model) {
         "noise std" + of,
         fmt::format(
             "{:.4g}{}", report.noise_std[k],
-            report.noise_at_floor[k] ? ", the least there is: the rows are fitted exactly" : ""));
+            report.noise_at_floor[k] ? ", the smallest allowed: the rows are fitted exactly" : ""));
   }
   if (std::isnan(report.train_nll)) {
-    print_entry("training NLL", "not known: every row was seen once");
+    print_entry("training NLL", "unknown: every row was seen only once");
   } else {
     print_entry("training NLL", fmt::format("{:.4f}", report.train_nll));
   }
   print_entry("cavity NLL", fmt::format("{:.4f}, {}", report.cavity_nll(),
-                                        report.stream ? "of each row before it was learnt"
-                                                      : "as a held-out set would score"));
+                                        report.stream ? "each row scored before it was learnt"
+                                                      : "estimate for held-out rows"));
   print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
   if (model.options.belief == BeliefKind::joint && model.options.ledger != LedgerMode::full) {
-    print_entry("ledger", "not kept, it would be large: to forget rows will need --data");
+    print_entry("ledger", "not kept, because it would be too large: forgetting rows needs --data");
   }
   if (report.stream) {
-    print_entry("stream", fmt::format("in one pass; learning alone: {:.0f} rows a second",
+    print_entry("stream", fmt::format("one pass; learning alone: {:.0f} rows a second",
                                       report.rows_per_second()));
   }
   print_entry("time, memory",
-              fmt::format("{:.2f} s, {} at most", report.seconds, bytes_text(peak_bytes())));
+              fmt::format("{:.2f} s, {} peak", report.seconds, bytes_text(peak_bytes())));
 }
 
 Json coverage_json(const std::array<double, 4>& coverage) {

@@ -1,4 +1,4 @@
-// cli/report.h: what models and scores look like, for people and as JSON.
+// cli/report.h: models and scores as text and as JSON.
 #pragma once
 
 #include <dma/regressor/regressor.h>
@@ -26,7 +26,7 @@ void print_fit(const Model& model);
 nlohmann::ordered_json coverage_json(const std::array<double, 4>& coverage);
 nlohmann::ordered_json metrics_json(const Metrics& metrics);
 nlohmann::ordered_json certificate_json(const Certificate& certificate);
-// The keys of `dma fit --json` that a model knows of itself.
+// The keys of `dma fit --json` that depend only on the model.
 nlohmann::ordered_json fit_json(const Model& model);
 // One number for one target, a list for several.
 nlohmann::ordered_json per_target(const std::vector<double>& values);

@@ -53,17 +53,16 @@ void run(const Arguments& arguments) {
 
 void add_report(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.command("report", "write a page about a fit");
+  const Command command = app.command("report", "write an HTML page about a fit");
   command.option("model", arguments->model, "model file").required().text("MODEL");
   command
       .option("--data", arguments->data,
-              "CSV file with the targets: is the model calibrated there? -: standard input")
+              "CSV file with targets, to check the calibration on; -: standard input")
       .text("FILE");
   command.option("-o,--output", arguments->output, "HTML file to write (default: report.html)")
       .text("FILE");
   add_csv_options(command, arguments->csv);
-  command.flag("--json", arguments->json,
-               "print what the page shows as one JSON object, write no page");
+  command.flag("--json", arguments->json, "print the page's data as one JSON object instead");
   command.footer(
       "on the page: training curve, calibration, PIT, weights, responses to one column at a time, "
       "certificate\n"

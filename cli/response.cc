@@ -45,7 +45,7 @@ std::vector<double> numbers_of(const Place& place, const EncodedRows& rows, std:
   return numbers;
 }
 
-// The lower of two: a boolean's median is one of its values.
+// The lower of the two middle values: a boolean's median must be one of its values.
 double median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
@@ -92,7 +92,7 @@ struct Range {
   double low, high;
 };
 
-// Of a standardised input, as the model remembers it, else as in the rows given.
+// Range of a standardised input, from the model if it knows it, else from the given rows.
 Range seen_range(const Model& model, const Place& place, const EncodedRows* rows) {
   const InputRange seen = model.members.front()->seen_inputs();
   if (!seen.low.empty()) return {seen.low[place.first], seen.high[place.first]};
@@ -151,7 +151,7 @@ void add_categories(const Place& place, Rows& rows) {
 
 void add_points(const Model& model, const Place& place, const EncodedRows* data, Rows& rows) {
   if (place.feature.kind == ColumnKind::categorical) return add_categories(place, rows);
-  if (!place.has_number()) {  // all that is known is whether the cell is empty
+  if (!place.has_number()) {  // the only input says whether the cell is empty
     rows.add("(not empty)", place, 0, 0);
     return rows.add("(empty)", place, 0, 1);
   }
@@ -162,7 +162,7 @@ void add_points(const Model& model, const Place& place, const EncodedRows* data,
   add_numbers(place, shown_range(seen_range(model, place, data)), rows);
 }
 
-// In deviations of the target that it moves most.
+// Spread of the response, in deviations of the target that it moves most.
 double variation(const Response& response, const Encoder& encoder) {
   const std::size_t targets = encoder.targets.size();
   double most = 0;

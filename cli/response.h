@@ -1,4 +1,4 @@
-// cli/response.h: what a model predicts while one column varies and the others stand at a typical row.
+// cli/response.h: predictions while one column varies and the others are those of a typical row.
 #pragma once
 
 #include <dma/regressor/regressor.h>
@@ -16,12 +16,12 @@ struct Response {
   std::vector<Predicted> predicted;  // points x targets
 };
 
-// One per column. Typical are the means and the most frequent category of training or, if rows are given,
-// their medians and their most frequent category. Numbers and dates run over the mean +- 2 deviations of
-// training, no further than the rows seen as far as these are known; categories over all there are.
+// One per column. The typical row has the means and most frequent categories of training or, if rows are given, their
+// medians and most frequent categories. Numbers and dates run over the mean +- 2 deviations of training, but not beyond
+// the rows as far as their range is known; categories take all values.
 std::vector<Response> responses(const Regressor& model, const Table* rows);
 
-// The `count` whose mean varies most, in deviations of a target; in the order of the columns.
+// The `count` responses whose mean varies most, in deviations of a target; in the order of the columns.
 std::vector<Response> widest(std::vector<Response> all, const Encoder& encoder, std::size_t count);
 
 }  // namespace dma::cli

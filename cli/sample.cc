@@ -1,4 +1,4 @@
-// dma sample wave: tables to try things on.
+// dma sample wave: prints a generated table.
 #include <fmt/core.h>
 
 #include <memory>
@@ -33,7 +33,7 @@ void add_sample(Command app) {
       .required()
       .one_of({"wave"})
       .text("NAME");
-  command.option("--seed", arguments->seed, "another table for every seed (default: 1)")
+  command.option("--seed", arguments->seed, "random seed; each gives another table (default: 1)")
       .whole(0, any_count)
       .text("N");
   command.footer("example:\n  dma sample wave > wave.csv\n");

@@ -4,7 +4,7 @@
 add_library(dma_warnings INTERFACE)
 target_compile_options(dma_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion
-  # GCC 12 sees overlapping copies in "text" + std::string (GCC bug 105651, mended in 13).
+  # GCC 12 sees overlapping copies in "text" + std::string (GCC bug 105651, fixed in 13).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<BOOL:${DMA_WERROR}>:-Werror>)
 
@@ -15,7 +15,7 @@ if(DMA_SANITIZE)
   add_link_options(${DMA_SANITIZE_FLAGS})
 endif()
 
-# dma_only_read(<target>): in the build of ./dev check clang reads it, and nothing runs it.
+# dma_only_read(<target>): clang only reads it in the build of ./dev check; nothing runs it there.
 function(dma_only_read target)
   if(DMA_SANITIZE AND DMA_CLANG_TIDY)
     target_compile_options(${target} PRIVATE -O0 -fno-sanitize=all)
@@ -28,8 +28,8 @@ endif()
 
 if(DMA_CLANG_TIDY)
   find_program(DMA_CLANG_TIDY_PROGRAM NAMES clang-tidy-14 clang-tidy REQUIRED)
-  # Ninja repeats a file when its command changes, and not when .clang-tidy does: the digest of the
-  # configuration in the command makes one follow from the other.
+  # Ninja recompiles a file when its command changes, but not when .clang-tidy does, so the command contains a digest
+  # of that configuration.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/.clang-tidy")
   file(SHA256 "${PROJECT_SOURCE_DIR}/.clang-tidy" tidy_digest)
   set(CMAKE_CXX_CLANG_TIDY "${DMA_CLANG_TIDY_PROGRAM}" --quiet --warnings-as-errors=*

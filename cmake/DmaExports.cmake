@@ -1,6 +1,5 @@
-# dma_exports(<target> <glob>...): the shared library or module shows the world the symbols that a glob
-# matches and no others: neither what it took from static libraries nor what templates of other libraries
-# became in it, which could take the place of somebody else's.
+# dma_exports(<target> <glob>...): the shared library or module exports only the symbols that a glob matches. It hides
+# those from static libraries and instances of other libraries' templates, which could replace another library's.
 include_guard()
 
 function(dma_exports target)

@@ -1,5 +1,5 @@
 # Toolchain of the preset other-arch: on arm64 for amd64, on amd64 for arm64, against the Debian packages that
-# tools/other_arch.sh unpacks under build/other-arch/root. What is built runs under qemu's emulation.
+# tools/other_arch.sh unpacks under build/other-arch/root. The programs run under qemu.
 set(CMAKE_SYSTEM_NAME Linux)
 if(CMAKE_HOST_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(CMAKE_SYSTEM_PROCESSOR x86_64)

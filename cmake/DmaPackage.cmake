@@ -4,7 +4,7 @@ if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
 
-# A package holds what it names, and waits for nothing else to be compiled.
+# A package contains only its components and needs nothing else compiled.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 
 set(CPACK_GENERATOR DEB)
@@ -19,7 +19,7 @@ if(TARGET dma_python)
 endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION math)
-# What the programs are linked with, read off them.
+# Dependencies are read from the programs.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME dma)

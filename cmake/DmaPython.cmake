@@ -1,5 +1,5 @@
-# Sets DMA_PYTHON to a Python 3 that can import mpmath. The system's is tried first: that is where
-# the package manager puts mpmath, whatever other Python stands first in PATH.
+# Sets DMA_PYTHON to a Python 3 that can import mpmath. The system's is tried first, because the package manager
+# installs mpmath there, whatever Python is first in PATH.
 function(dma_imports_mpmath result program)
   execute_process(COMMAND "${program}" -c "import mpmath"
     RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)

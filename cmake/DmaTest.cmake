@@ -2,9 +2,9 @@
 # <part>/<name>_test.cc, and one ctest per file, called <part>/<name>. A name with a slash has its own folder:
 # dma_tests(allocation graph/allocation) is the program allocation_tests with the ctest graph/allocation.
 #
-# dma_label(<label> <ctest>...): ctest -L <label> runs these. threads: it runs something on several threads, so that the
-# thread sanitizer may find something. check: what ./dev test leaves to ./dev check, because a person waits for the first.
-# torch: it tests more where libtorch is installed, as in ./dev check.
+# dma_label(<label> <ctest>...): ctest -L <label> runs these. threads: it uses several threads, so the thread
+# sanitizer may find something. check: ./dev test leaves it to ./dev check, because people wait for the former. torch:
+# it tests more if libtorch is installed, as in ./dev check.
 #
 # gtest_discover_tests would make a ctest of every case, but it runs each program during the build to list them and starts
 # a process per case, both slow under a sanitizer. To run one case: build/<preset>/tests/<part>_tests --gtest_filter=...
@@ -19,7 +19,7 @@ find_package(TBB REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
-# RapidCheck draws a new seed in every run unless told: a test has to give the same answer twice.
+# RapidCheck draws a new seed in every run unless told otherwise, but a test must give the same result twice.
 # Run a program by hand to explore other seeds.
 set(DMA_RC_PARAMS "seed=1" CACHE STRING "RapidCheck's parameters under ctest (RC_PARAMS)")
 
@@ -27,18 +27,18 @@ set(DMA_SANITIZER_OPTIONS
   "UBSAN_OPTIONS=print_stacktrace=1"
   "TSAN_OPTIONS=halt_on_error=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 
-# Under the sanitizers or an emulation a program runs up to ten times slower.
+# Under a sanitizer or emulation, programs run up to ten times slower.
 set(DMA_TEST_TIMEOUT 300)
 if(DMA_SANITIZE OR CMAKE_CROSSCOMPILING)
   set(DMA_TEST_TIMEOUT 1200)
 endif()
 
-# What every test program is compiled and linked with.
+# Options of every test program.
 add_library(dma_test_base INTERFACE)
 target_include_directories(dma_test_base INTERFACE
-  "${PROJECT_SOURCE_DIR}"        # the doors and the paper, where a test looks inside
+  "${PROJECT_SOURCE_DIR}"        # cli/ and paper/, for tests of their internals
   "${PROJECT_SOURCE_DIR}/tests"  # what tests share
-  "${PROJECT_SOURCE_DIR}/src")   # a test may look inside the library
+  "${PROJECT_SOURCE_DIR}/src")   # for tests of the library's internals
 target_link_libraries(dma_test_base INTERFACE
   dma::dma dma_warnings GTest::gtest rapidcheck rapidcheck_gtest Eigen3::Eigen Boost::headers
   hwy::hwy TBB::tbb ZLIB::ZLIB nlohmann_json::nlohmann_json)
@@ -46,16 +46,17 @@ target_compile_definitions(dma_test_base INTERFACE DMA_SOURCE_DIR="${PROJECT_SOU
 if(TARGET dma_cli)
   target_compile_definitions(dma_test_base INTERFACE DMA_COMMAND="$<TARGET_FILE:dma_cli>")
 endif()
-# What is tested keeps its own level; tests spend their time there, and compile in two thirds of the time.
+# The code under test keeps its own optimisation level; tests spend their time there, and compile in two thirds of the
+# time.
 target_compile_options(dma_test_base INTERFACE $<$<CONFIG:Release>:-O1>)
 
-# A program without a test, whose precompiled headers serve all the others.
+# A program without tests, whose precompiled headers all the others use.
 set(DMA_TEST_MAIN "${PROJECT_SOURCE_DIR}/tests/main.cc")
 add_executable(dma_test_headers "${DMA_TEST_MAIN}")
 target_link_libraries(dma_test_headers PRIVATE dma_test_base)
 target_precompile_headers(dma_test_headers PRIVATE
   <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h> <algorithm> <cmath> <string> <vector>)
-# clang-tidy reads what is shipped; the tests are held to clang's warnings only.
+# clang-tidy checks what is shipped; tests only have to pass clang's warnings.
 set_target_properties(dma_test_headers PROPERTIES CXX_CLANG_TIDY "" UNITY_BUILD OFF)
 
 function(dma_tests part)

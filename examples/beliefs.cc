@@ -1,4 +1,4 @@
-// Two beliefs about the weights of one small network: fitted, asked, and made to forget ten rows.
+// Two beliefs about the weights of a small network: fit, predict, and forget ten rows.
 #include <dma/dma.h>
 
 #include <fmt/core.h>
@@ -13,7 +13,7 @@ const dma::TrainingOptions options{.batch_size = 10,
                                    .max_epochs = 40,
                                    .likelihood = dma::gaussian({.variance = {0.1}, .learn = true})};
 
-// What every belief can do, whichever it is.
+// Works for every kind of belief.
 void show(const char* name, dma::Belief& belief, const dma::Rows& rows) {
   belief.append(rows.data());
   const dma::FitResult result = belief.fit();

@@ -1,4 +1,4 @@
-// z = x y with a noisy observation of z: one sweep of direct messages beside the exact answer.
+// z = x y with a noisy observation of z: one sweep of direct messages compared with the exact answer.
 //
 // The paper's nominal product setting (App. C): x ~ N(3, 1), y ~ N(4, 1), z observed as 10 with
 // variance 5. The reference draws x and y from their priors and weighs each pair with the likelihood

@@ -22,7 +22,7 @@ namespace {
 constexpr double start_mean = 25;
 constexpr double start_deviation = 25.0 / 3;
 constexpr double beta = 25.0 / 6;   // performance noise
-constexpr double tau = 25.0 / 300;  // what a skill may drift between two matches
+constexpr double tau = 25.0 / 300;  // how far a skill may drift between two matches
 constexpr double draw_probability = 0.10;
 
 using Rating = dma::Gaussian<double>;
@@ -31,7 +31,7 @@ struct Player {
   Rating rating = Rating::from_moments(start_mean, start_deviation* start_deviation);
   int matches = 0;
 
-  // The skill that the player has with about 99.9 % probability.
+  // A skill that the player exceeds with a probability of about 99.9 %.
   double conservative() const { return rating.mean() - 3 * rating.stddev(); }
 };
 

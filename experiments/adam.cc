@@ -1,4 +1,4 @@
-// Algorithm 1 beside Adam (App. E): four learning rates, and what an epoch costs.
+// Algorithm 1 compared with Adam (App. E): four learning rates, and the cost of an epoch.
 #include <dma/belief/independent.h>
 #include <fmt/core.h>
 
@@ -44,7 +44,7 @@ struct EpochTimes {
   std::vector<double> direct, linear, whole, batches;  // seconds
 };
 
-// Turn by turn, so that whatever else the machine does meets all of them.
+// Measured in turn, so that other programs disturb all of them alike.
 EpochTimes time_epochs(const Task& task) {
   EpochTimes times;
   for (int turn = 0; turn < 7; ++turn) {
@@ -94,13 +94,12 @@ json adam(Run& run) {
   append_time("adam, batches of 20", times.batches, result.figures);
   const double whole = median(times.direct) / median(times.whole);
   const double batches = median(times.direct) / median(times.batches);
-  result.verdicts.push_back(
-      verdict("Time of an epoch, direct / Adam",
-              fmt::format("{:.2f} (Adam with one step), {:.2f} (batches of 20)", whole, batches),
-              "1.8", agrees_if(whole > 0.9 && whole < 3.6),
-              "the paper compares two Julia programs; here C++ and libtorch, whose cost at 83 "
-              "weights is mostly "
-              "that of calling it"));
+  result.verdicts.push_back(verdict(
+      "Time of an epoch, direct / Adam",
+      fmt::format("{:.2f} (Adam with one step), {:.2f} (batches of 20)", whole, batches), "1.8",
+      agrees_if(whole > 0.9 && whole < 3.6),
+      "the paper compares two Julia programs; here it is C++ and libtorch, whose time at 83 "
+      "weights is mostly overhead of the calls"));
   result.summary["epoch_time_ratio"] = whole;
   result.summary["epoch_time_ratio_batches"] = batches;
   return as_result(
@@ -113,9 +112,10 @@ json adam(Run& run) {
         "fan_in), and once from N(0, 1): the paper does not say where it starts"},
        {"steps",
         "one per epoch, on all rows: the paper's Adam needs 80 epochs at 0.1 and is far from "
-        "converged after 200 at 0.001; a row with batches of 20 stands beside it"},
+        "converged after 200 at 0.001; another row has batches of 20"},
        {"times",
-        "medians of seven turns of 50 epochs; ratios hold, milliseconds are this machine's"}});
+        "medians of seven rounds of 50 epochs; ratios carry over, milliseconds are this "
+        "machine's"}});
 }
 
 }  // namespace dma::experiments

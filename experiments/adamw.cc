@@ -1,4 +1,4 @@
-// Algorithm 1 beside AdamW (App. E): four weight decays, and two settings that are badly tuned.
+// Algorithm 1 compared with AdamW (App. E): four weight decays, and two badly tuned settings.
 #include <fmt/core.h>
 
 #include "experiments/comparison.h"

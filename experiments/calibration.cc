@@ -41,8 +41,8 @@ json calibration(Run& run) {
         "inside "
         "and 500 outside; the curves are means over tasks"},
        {"inside",
-        "noiseless values lie closer to the mean than noisy ones: curves above the diagonal "
-        "are to be expected there"},
+        "noiseless values lie closer to the mean than noisy ones, so curves above the diagonal are "
+        "expected"},
        {"Δ",
         "mean of coverage - level over levels 0.05 ... 0.95: above 0 too wide, below 0 too narrow"},
        {"laplace",

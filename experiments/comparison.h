@@ -21,7 +21,7 @@ struct Contestant {
   Method method;
   std::size_t tasks = paper_tasks;
   PaperFigures paper = {};
-  std::string why_not = {};  // should the paper's NLL not be reproduced
+  std::string why_not = {};  // if the paper's NLL is not reproduced
 };
 
 struct Comparison {
@@ -37,7 +37,7 @@ struct Comparison {
 Comparison compare(Run& run, MakeTask make, std::vector<Contestant> contestants,
                    Regions regions = Regions::outside);
 
-// Every contestant on one task, for the page: the rows, its band, and its training if that has epochs.
+// Every contestant on one task, for the page: the rows, its band, and its training curve if it has epochs.
 void append_shown(const Task& task, std::uint64_t seed, Comparison& comparison);
 
 // What an experiment returns.
@@ -56,8 +56,8 @@ nlohmann::json one_task_verdict(const std::string& figure, const std::vector<dou
                                 double paper, const std::string& paper_text,
                                 const std::string& why_not);
 
-// Direct and linear on 200 tasks, the mixture and the default, which take longer, on so many; with what the
-// paper says of direct.
+// Direct and linear on 200 tasks; the mixture and the default, which take longer, on so many; and the paper's figures
+// for direct.
 std::vector<Contestant> own_contestants(const PaperFigures& paper, std::size_t slow_tasks);
 
 }  // namespace dma::experiments

@@ -1,5 +1,5 @@
-// Beyond the paper: the posterior that Algorithm 1 approximates, by Hamiltonian Monte Carlo: no method that
-// believes in this model can be expected to do better.
+// Beyond the paper: the posterior that Algorithm 1 approximates, by Hamiltonian Monte Carlo. No method that assumes
+// this model can be expected to do better.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ WeightPrior drawn_prior(const Task& task, std::uint64_t seed) {
   return draw_prior(task.model, prior_seed(seed));
 }
 
-// What is known of the weights before the means are drawn: N(0, (1 + 1 / layers) / fan_in) in the paper's
-// count of layers, which has one more.
+// The prior of the weights before the means are drawn: N(0, (1 + 1 / layers) / fan_in), where the paper counts one
+// layer more.
 WeightPrior integrated_prior(const Task& task, std::uint64_t seed) {
   WeightPrior prior = drawn_prior(task, seed);
   const Architecture& network = task.model;
@@ -38,7 +38,7 @@ WeightPrior integrated_prior(const Task& task, std::uint64_t seed) {
   return prior;
 }
 
-// Hamiltonian Monte Carlo as a method, and what its chains say about themselves, by task.
+// Hamiltonian Monte Carlo as a method, and the diagnostics of its chains, by task.
 struct Chains {
   std::string name;
   WeightPrior (*prior)(const Task& task, std::uint64_t seed);
@@ -53,7 +53,7 @@ struct Chains {
         mixture_nll(tasks),
         divergences(tasks) {}
 
-  // Its runs may be at the same time.
+  // Its runs may be concurrent.
   Method method(const baselines::HamiltonianOptions& options) {
     return {name, [this, options](const Task& task, std::uint64_t seed) {
               baselines::HamiltonianOptions own = options;
@@ -132,7 +132,7 @@ json exact(Run& run) {
                   median(drawn.rhat), summary["max_rhat"].get<double>(), median(integrated.rhat),
                   summary[integrated.name]["max_rhat"].get<double>()),
       "", Agreement::beyond,
-      "near 1 the chains agree; where it is larger, modes were visited unevenly"));
+      "near 1 the chains agree; where it is larger, they visited the modes unevenly"));
   result.summary = std::move(summary);
   return as_result(
       std::move(result),

@@ -1,9 +1,9 @@
-// experiments/experiment.h: what `dma reproduce` can run.
+// experiments/experiment.h: the experiments of `dma reproduce`.
 //
-// An experiment is a function that returns {"settings", "summary", "rows", "verdicts", "figures"}: settings
-// say what was run, summary holds the headline figures (docs/reproduce.md), rows the table beside the
-// paper's figures, verdicts what became of the paper's claims, figures what the page draws (web/README.md).
-// Everything but times is deterministic: seeds are part of the settings.
+// An experiment is a function that returns {"settings", "summary", "rows", "verdicts", "figures"}: settings say what
+// was run, summary holds the headline figures (docs/reproduce.md), rows the table to compare with the paper's, verdicts
+// whether the paper's claims hold, figures the data of the page's charts (web/README.md). Everything except times is
+// deterministic: seeds are part of the settings.
 #pragma once
 
 #include <nlohmann/json.hpp>

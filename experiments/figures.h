@@ -1,4 +1,4 @@
-// experiments/figures.h: what the page draws of one task (web/README.md names the lists).
+// experiments/figures.h: the page's figures of one task (web/README.md names the lists).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ void append_convergence(const std::string& method, std::span<const double> train
 void append_weights(const std::string& method, const Posterior<double>& posterior,
                     nlohmann::json& figures);
 
-// As Scores' curves, of one task and every output.
+// Coverage curves like those of Scores, for one task and every output.
 void append_coverage(const std::string& method, const Fit& fit, const Task& task,
                      nlohmann::json& figures);
 

@@ -1,4 +1,4 @@
-// Algorithm 1 beside the diagonal Laplace approximation (App. E).
+// Algorithm 1 compared with the diagonal Laplace approximation (App. E).
 #include "experiments/comparison.h"
 #include "experiments/experiment.h"
 #include "experiments/rivals.h"
@@ -34,7 +34,7 @@ json laplace(Run& run) {
         "the "
         "exact Hessian by automatic differentiation, 1,000 draws"},
        {"negative",
-        "of laplace: weights whose curvature is not positive; they keep the prior's variance"}});
+        "for laplace: weights whose curvature is not positive; they keep the prior's variance"}});
 }
 
 }  // namespace dma::experiments

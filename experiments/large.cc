@@ -1,5 +1,5 @@
-// The 1,932-weight task of App. G, with four outputs: does training reach the noise floor, does it stay
-// there, and what do predictions outside say?
+// The 1,932-weight task of App. G, with four outputs: does training reach the noise floor, does it stay there, and how
+// good are predictions outside?
 #include <dma/belief/independent.h>
 #include <fmt/core.h>
 
@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr std::size_t batch_tasks = 2;
 constexpr double tolerance = 0.1;
-// Ours, and the Adam that the paper draws.
+// Our methods, and the Adam that the paper plots.
 const std::set<std::string> drawn{"direct", "linear", "default", "adam 0.01"};
 
 // The epoch at which the paper's criterion would have stopped.
@@ -80,7 +80,7 @@ std::vector<Contender> contenders(std::size_t epochs) {
       {long_run(Rule::linear, epochs), paper_tasks},
       {product_default(), paper_tasks}};
   if (!baselines::torch_available()) return all;
-  // What most people do, and slow: 100 steps per epoch.
+  // The usual way, and slow: 100 steps per epoch.
   all.push_back({trained_by_adam("adam 0.01, batches of 15",
                                  {.learning_rate = 0.01, .epochs = 100, .batch_size = 15}),
                  batch_tasks});
@@ -183,7 +183,7 @@ json verdicts(const json& summary) {
   const double stop = number(direct["epochs_to_tolerance"]);
   const double at_stop = number(direct["train_nll_at_tolerance"]);
   constexpr const char* one_task =
-      "the paper has one task, with a seed of its own; ours is the median of 20";
+      "the paper has one task with its own seed; ours is the median of 20";
   list.push_back(verdict("Training NLL where direct stops", fmt::format("{:.2f}", at_stop), "-0.73",
                          agrees_if(std::abs(at_stop + 0.73) < 0.1), one_task));
   list.push_back(verdict("Epochs until direct stops", fmt::format("{:g}", stop), "3",

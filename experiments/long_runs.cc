@@ -1,5 +1,5 @@
-// Beyond the paper: what replacement is for. Held-out log-likelihood after 10 to 400 epochs with the
-// three ledger modes; the filter (none) absorbs the data again in every epoch.
+// Beyond the paper: why messages are replaced. Held-out log-likelihood after 10 to 400 epochs with the three ledger
+// modes; the filter (none) counts the data again in every epoch.
 #include <dma/belief/independent.h>
 #include <fmt/core.h>
 
@@ -52,7 +52,7 @@ json long_runs() {
                                          last("full"), last("average"), last("none")),
                              "", Agreement::beyond));
   return {{"settings",
-           {{"data", "60 rows to learn from, 1000 held out; y = sin(2 x1) + x2/2 + N(0, 0.25)"},
+           {{"data", "60 training rows, 1000 held out; y = sin(2 x1) + x2/2 + N(0, 0.25)"},
             {"network", "6-20-1 with biases, rule linear, batches of 10, noise variance 0.25"}}},
           {"summary", std::move(summary)},
           {"rows", std::move(rows)},

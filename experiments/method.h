@@ -1,4 +1,4 @@
-// experiments/method.h: what is compared: a way from a task's training rows to predictions.
+// experiments/method.h: a method under comparison: it turns a task's training rows into predictions.
 #pragma once
 
 #include <dma/belief/posterior.h>
@@ -33,13 +33,13 @@ struct Method {
 // the prior means.
 Method algorithm(Rule rule);
 Method mixture();
-// What dma fit does without options: neither the network nor the noise is given.
+// dma fit without options: neither the network nor the noise is given.
 Method product_default();
 
 // direct, linear, mixture, default.
 std::vector<Method> own_methods();
 
-// The belief of algorithm(rule), for those who want to see the weights.
+// The belief of algorithm(rule), for callers that need the weights.
 Posterior<double> posterior_of(Rule rule, const Task& task, std::uint64_t seed);
 
 }  // namespace dma::experiments

@@ -13,7 +13,7 @@ struct NoisyWave {
   std::vector<double> inputs, targets;
 };
 
-// y = sin(2 x_1) + x_2 / 2 + N(0, deviation^2); inputs are standard normal, further columns say nothing.
+// y = sin(2 x_1) + x_2 / 2 + N(0, deviation^2); inputs are standard normal, further columns are irrelevant.
 inline NoisyWave noisy_wave(std::size_t rows, std::size_t columns, double deviation,
                             std::uint64_t seed) {
   special::Random random(seed);

@@ -28,8 +28,8 @@ json regression(Run& run) {
   result.verdicts.push_back(median_verdict("Epochs until direct stops", direct.epochs, 16,
                                            "16, 20 tasks; 17 on its one task",
                                            "the criterion (relative change below 0.1) is met "
-                                           "earlier here; what the paper's code compares "
-                                           "is not written down"));
+                                           "earlier here; the paper does not say what its code "
+                                           "compares"));
   result.verdicts.push_back(one_task_verdict("Training NLL where direct stops", direct.train_nll,
                                              -0.16, "-0.16 on its one task", ""));
   result.verdicts.push_back(median_verdict("Calibration of direct outside, Δ", direct.delta, -0.09,
@@ -51,7 +51,7 @@ json regression(Run& run) {
        {"tolerance", 0.1},
        {"most epochs", 200},
        {"mixture", "linear, ten draws of the prior means"},
-       {"default", "dma fit without options: network and noise are its own"},
+       {"default", "dma fit without options: it chooses the network and learns the noise"},
        {"extrapolation NLL",
         "60 evenly spaced points outside the training range, against the noiseless function "
         "under N(mean, Var f + noise)"},

@@ -18,7 +18,7 @@ constexpr std::size_t kept_draws = 2000;  // of the chains together, for predict
 
 double noise_variance(const Task& task) { return task.noise_deviation * task.noise_deviation; }
 
-// Many weight vectors, each as likely as the others.
+// Many equally likely weight vectors.
 std::function<std::vector<Predicted>(const Rows&)> predict_by(const Task& task,
                                                               std::vector<double> samples) {
   const auto shared = std::make_shared<const std::vector<double>>(std::move(samples));
@@ -34,7 +34,7 @@ std::function<std::vector<Predicted>(const Rows&)> predict_by_gaussians(
   return predict_by(task, baselines::draw_weights(mean, variance, weight_samples, seed));
 }
 
-// N(0, 2 / fan_in), as the paper has it for Laplace.
+// N(0, 2 / fan_in), the paper's prior for Laplace.
 std::vector<double> laplace_precision(const Architecture& network) {
   std::vector<double> precision;
   for (std::size_t l = 0; l < network.layers(); ++l) {

@@ -1,4 +1,4 @@
-// experiments/rivals.h: the baselines as methods: what the paper compares with, and the exact posterior.
+// experiments/rivals.h: the paper's baselines and the exact posterior as methods.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@
 
 namespace dma::experiments {
 
-// The rows as the baselines take them; the task must outlive it.
+// The rows in the form that the baselines take; the task must outlive it.
 baselines::Problem problem_of(const Task& task);
 // Where gradient methods start: at the prior means that Algorithm 1 starts from.
 std::vector<double> start_of(const Task& task, std::uint64_t seed);
 
-// A rival fails if a number is not finite, or if its training NLL ends above where it started.
+// A baseline fails if a number is not finite, or if its training NLL ends above where it started.
 bool converged(const Task& task, std::span<const double> start, bool finite,
                std::span<const double> train_nll);
 
-// Why the paper's figures of Adam are not found again.
+// Why the paper's figures for Adam are not reproduced.
 inline constexpr const char* unknown_start =
     "the paper does not say where Adam starts; here at the prior means of Algorithm 1, N(0, 1 / "
     "fan_in). On the "
@@ -37,7 +37,7 @@ Method trained_by_ivon(const std::string& name, const baselines::IvonOptions& op
 // MAP by Adam (0.1, 200 epochs) under N(0, 2 / fan_in), the exact Hessian's diagonal, 1,000 draws.
 Method diagonal_laplace();
 
-// Of the model that Algorithm 1 approximates: its network, noise and prior.
+// The exact posterior of the model that Algorithm 1 approximates: its network, noise and prior.
 struct ExactPosterior {
   Fit fit;             // mean and variance over the draws
   double mixture_nll;  // extrapolation, under the mixture of all draws instead of one Gaussian

@@ -1,4 +1,4 @@
-// experiments/run.h: how an experiment is run: on how many tasks at most, and who watches.
+// experiments/run.h: how an experiment is run: the maximum number of tasks, and the progress callback.
 #pragma once
 
 #include <algorithm>
@@ -21,16 +21,16 @@ class Run {
                OnStep on_step = {})
       : most_tasks_(most_tasks), on_step_(std::move(on_step)) {}
 
-  // So many tasks, or fewer if a short run was asked for.
+  // This many tasks, or fewer in a short run.
   std::size_t tasks(std::size_t wanted) const { return std::min(wanted, most_tasks_); }
 
-  // Fewer tasks than the paper has: a look at whether all works, with chains and sweeps cut short too.
+  // Fewer tasks than the paper has: a quick check that everything works, with shorter chains and sweeps too.
   bool is_short() const { return most_tasks_ < 20; }
 
-  // So many steps more are to come.
+  // Announces this many more steps.
   void expect(std::size_t steps) { expected_ += steps; }
 
-  // job(0), ..., job(count - 1) on all cores; each is one of the steps expected.
+  // Runs job(0), ..., job(count - 1) on all cores; each is one of the expected steps.
   void each(std::size_t count, const std::function<void(std::size_t)>& job) {
     detail::parallel_for(count, 0, [&](std::size_t n) {
       job(n);

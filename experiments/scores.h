@@ -12,7 +12,7 @@
 
 namespace dma::experiments {
 
-// By task, in the order of seeds 1, 2, ...; NaN where the method failed.
+// Scores by task, in the order of seeds 1, 2, ...; NaN where the method failed.
 struct Scores {
   std::string method;
   std::vector<double> nll;           // extrapolation
@@ -26,21 +26,21 @@ struct Scores {
 
 using MakeTask = Task (*)(std::uint64_t seed);
 
-// Where predictions are scored: calibration within the training range costs as much again.
+// Where predictions are scored; calibration within the training range doubles the cost.
 enum class Regions { outside, both };
 
 // One step of the run per task.
 Scores score(Run& run, MakeTask make, const Method& method, std::size_t tasks, Regions regions);
 
-// Over the first `tasks`: seeds, medians and interquartile ranges of those that did not fail, failures.
+// Summary of the first `tasks`: seeds, medians and interquartile ranges of those that did not fail, failures.
 nlohmann::json summarise(const Scores& scores, std::size_t tasks);
 
-// What the paper says of a method; what it does not say is left out of the row.
+// The paper's figures for a method; missing ones are left out of the row.
 struct PaperFigures {
   std::optional<double> nll = {}, nll_iqr = {}, delta = {}, delta_iqr = {}, epochs = {}, mean = {};
 };
 
-// The summary as a row of a table, beside the paper's figures.
+// The summary as a row of a table, with the paper's figures.
 nlohmann::json table_row(const Scores& scores, std::size_t tasks, const PaperFigures& paper = {});
 
 // Lists of web/README.md.
@@ -51,9 +51,9 @@ void append_calibration(const Scores& scores, std::size_t tasks, nlohmann::json&
 // "0.80 [1.95], 200 tasks"
 std::string median_text(const nlohmann::json& summary);
 
-// Whether a median that somebody else found on 20 tasks is believable beside ours: it is as close as 95 of 100
-// such pairs of medians would be if both came from tasks like ours. By bootstrap, which knows little of the
-// spread of a median over few tasks: with 20 of ours it is nearer to 90 (tests/experiments/scores_test.cc).
+// Whether someone else's median over 20 tasks is compatible with ours: as close as 95 of 100 such pairs of medians
+// would be if both came from tasks like ours. By bootstrap, which underestimates the spread of a median over few tasks:
+// with 20 of ours it is nearer to 90 (tests/experiments/scores_test.cc).
 bool believable(const std::vector<double>& values, double other_median);
 
 }  // namespace dma::experiments

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr std::size_t rows = 100;
 constexpr std::size_t epochs = 500;
 
-// The largest movement of a prediction from the last epoch but one to the last, in its deviations.
+// The largest movement of a prediction in the last epoch, in its deviations.
 double last_movement(const NoisyWave& table, const TrainingOptions& options,
                      const IndependentOptions& own) {
   const Architecture network{.widths = {3, 10, 1}, .slopes = {0.1}, .bias = {true}};
@@ -76,14 +76,14 @@ json settling() {
                                fmt::format("{} of 9", counts["settled"].get<int>()), "",
                                Agreement::beyond));
   }
-  return {
-      {"settings",
-       {{"data", "100 rows, y = sin(2 x1) + x2/2 + N(0, 0.09)"},
-        {"network", "3-10-1 with biases, 500 epochs"},
-        {"settled", "settings, of 9, whose last epoch moved no prediction by 1e-3 deviations"}}},
-      {"summary", std::move(summary)},
-      {"rows", std::move(results)},
-      {"verdicts", std::move(verdicts)}};
+  return {{"settings",
+           {{"data", "100 rows, y = sin(2 x1) + x2/2 + N(0, 0.09)"},
+            {"network", "3-10-1 with biases, 500 epochs"},
+            {"settled",
+             "settings, of 9, whose last epoch moved no prediction by 1e-3 standard deviations"}}},
+          {"summary", std::move(summary)},
+          {"rows", std::move(results)},
+          {"verdicts", std::move(verdicts)}};
 }
 
 }  // namespace dma::experiments

@@ -1,4 +1,4 @@
-// One line of the page's summary table: our figure beside the paper's.
+// One line of the page's summary table: our figure and the paper's.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace dma::experiments {
 
-// agrees: as the paper says; differs: it does not; beyond: the paper has no such figure.
+// agrees: as in the paper; differs: not as in the paper; beyond: the paper has no such figure.
 enum class Agreement { agrees, differs, beyond };
 
 inline std::string name(Agreement agreement) {

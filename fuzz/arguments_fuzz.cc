@@ -1,5 +1,5 @@
-// The command line: one word per line. It is parsed and not run. What gets through is a number inside the range
-// that its option documents.
+// The command line: one word per line. It is parsed but not run. Every accepted number must be inside the range that
+// its option documents.
 #include <CLI/CLI.hpp>
 
 #include <cmath>
@@ -22,7 +22,7 @@ struct Documented {
 constexpr long double any = std::numeric_limits<std::uint64_t>::max();
 constexpr long double finite = std::numeric_limits<double>::max();
 
-// Of every command; an option that is not here must not be a number.
+// Numeric options of every command; an option that is not here must not take a number.
 const std::map<std::string, Documented>& documented() {
   static const std::map<std::string, Documented> ranges{
       {"fit --slope", {0, 1, false}},
@@ -56,7 +56,7 @@ void require_inside(const std::string& text, const Documented& range) {
   const long double number = std::strtold(text.c_str(), &end);
   require(!text.empty() && *end == '\0', "an option's number is a number");
   require(std::isfinite(number), "an option's number is finite");
-  // The ends are double numbers, and so is what an option of double numbers holds.
+  // The bounds are doubles, and so are the values of real options.
   const long double kept = range.whole ? number : static_cast<double>(number);
   require(kept >= static_cast<double>(range.least) || range.least == kept, "not below its range");
   require(kept <= range.most || kept <= static_cast<double>(range.most), "not above its range");

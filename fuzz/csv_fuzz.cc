@@ -87,7 +87,7 @@ void require_same(const Table& a, const Table& b) {
   }
 }
 
-// Adds a piece's rows, and its lines, which append_rows counts on where it can.
+// Adds a piece's rows and their lines, which append_rows would otherwise continue to count.
 void add(std::optional<Table>& whole, const Table& piece) {
   if (!whole) {
     whole = piece;
@@ -131,7 +131,7 @@ void read_every_way(const std::string& path, const CsvOptions& options, std::siz
   usual.block = 4096;
   const Outcome whole = outcome_of([&] { return read_csv(path, usual); });
   const Outcome in_blocks = outcome_of([&] { return read_csv(path, options); });
-  // Of two mistakes, one in the compression and one in the text, either may be met first.
+  // If both the compression and the text are wrong, either error may come first.
   const bool two = is_about_gzip(whole.error) || is_about_gzip(in_blocks.error);
   require(whole.error.empty() == in_blocks.error.empty(), "the size of the blocks hides no error");
   require(two || whole.error == in_blocks.error, "the size of the blocks changes no error");

@@ -1,6 +1,5 @@
-// fuzz/fuzz.h: what the fuzz targets share. A target feeds bytes to a reader; the reader answers with what it
-// read or with the exception that it promises. Anything else, and any property that does not hold, ends the
-// process, and libFuzzer keeps the input.
+// fuzz/fuzz.h: what the fuzz targets share. A target feeds bytes to a reader, which returns what it read or throws a
+// documented exception. Anything else, and any violated property, ends the process, and libFuzzer keeps the input.
 #pragma once
 
 #include <cstddef>

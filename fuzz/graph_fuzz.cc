@@ -22,7 +22,7 @@ InferenceOptions options_from(std::uint8_t first) {
   return options;
 }
 
-// As the command does it.
+// Like the command.
 void sweep(const cli::GraphFile& file, const InferenceOptions& options) {
   try {
     const bool supplied = file.schedule && options.engine != Engine::adf;

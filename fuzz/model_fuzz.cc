@@ -1,6 +1,6 @@
-// The model file. Its checksum would stop every mutation at the door, so the target repairs it, and the mutator
-// also works on the description and keeps the header's length right. A model that loads predicts, forgets, learns a row,
-// and is the same file again when it is written.
+// The model file. Its checksum would stop every mutation, so the target repairs it, and the mutator also changes the
+// description and keeps the header's length right. A model that loads must predict, forget, learn a row, and be the
+// same file again when written.
 #include <dma/belief/independent.h>
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
@@ -110,7 +110,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// What a change made is a model that can be loaded again.
+// A changed model must load again.
 void require_loadable(const Regressor& model) {
   try {
     const auto bytes = model.to_bytes();
@@ -120,7 +120,7 @@ void require_loadable(const Regressor& model) {
   }
 }
 
-// A change is made, or one of the exceptions that regressor.h names says why not.
+// A change succeeds, or throws one of the exceptions that regressor.h names.
 template <class Change>
 void change(Regressor model, const Change& make) {
   const auto before = model.to_bytes();
@@ -148,7 +148,7 @@ Column column_of(const FeatureColumn& feature) {
           .is_text = true};
 }
 
-// A row such as the model was learnt from.
+// A row like those that the model was fitted to.
 Table row_for(const Encoder& encoder) {
   Table table;
   for (const FeatureColumn& feature : encoder.features) table.columns.push_back(column_of(feature));
@@ -158,7 +158,7 @@ Table row_for(const Encoder& encoder) {
   return table;
 }
 
-// Weights may be so large that no number is left; that is said, and not a prediction.
+// Weights may be so large that predictions overflow; that must throw, not return a number.
 void predict(const Regressor& model, const std::vector<double>& inputs) {
   try {
     const auto predicted = model.predict_encoded(inputs, 1, 1);
@@ -185,7 +185,7 @@ void use(const Regressor& model) {
   }
 }
 
-// Whether it is a model.
+// Whether the bytes are a model.
 bool load(std::string_view file) {
   try {
     use(Regressor::from_bytes(bytes_of(file)));

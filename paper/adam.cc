@@ -35,7 +35,7 @@ std::span<const double> input_of(const EncodedRows& examples, std::size_t row) {
   return std::span(examples.inputs).subspan(row * width, width);
 }
 
-// By Fisher and Yates.
+// Fisher-Yates shuffle.
 void shuffle(std::span<std::size_t> rows, special::Random& random) {
   for (std::size_t n = rows.size(); n > 1; --n) {
     std::swap(rows[n - 1],

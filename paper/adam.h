@@ -1,15 +1,15 @@
-// paper/adam.h: the usual network as a rival: weights are points, found by Adam, and the noise is one number.
+// paper/adam.h: the usual network, as a baseline: point weights trained by Adam, and one number for the noise.
 //
 //   f(x) = b + sum_j v_j max(0, c_j + sum_k W_kj x_k),      y ~ N(f(x), s^2)
 //
 // One hidden layer of 50 units. Weights start as N(0, 2 / inputs of the unit) (He et al. 2015), biases as 0.
 // Adam descends the mean squared error over batches of 32 rows, for 200 epochs.
 //
-// A tenth of the rows is kept from Adam. The weights are those after the epoch with the least mean squared
-// error on these rows, and s^2 is that error: the error on the rows of training would be too small, and the
-// rival overconfident by our doing.
+// A tenth of the rows is held out from Adam. The weights are those after the epoch with the smallest mean squared error
+// on these rows, and s^2 is that error: the training error would be too small and would make the baseline
+// overconfident.
 //
-// Written by hand because a command for any CSV must not need a framework of hundreds of megabytes.
+// Written by hand, because a command for any CSV file must not need a framework of hundreds of megabytes.
 #pragma once
 
 #include <dma/data/encoder.h>
@@ -62,7 +62,7 @@ struct AdamFit {
   double variance = 0;  // s^2
 };
 
-// Of examples with one target, at least two rows. Asked before every epoch; false stops the fit there.
+// Fits examples with one target, at least two rows. The callback is called before every epoch; false stops the fit.
 AdamFit fit_adam(
     const EncodedRows& examples, std::uint64_t seed,
     const std::function<bool()>& go_on = [] { return true; });

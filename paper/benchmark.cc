@@ -1,4 +1,4 @@
-// dma benchmark: the nine UCI sets on their standard splits, beside what others have published.
+// dma benchmark: compares with published figures on the standard splits of the nine UCI sets.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The defaults of dma fit, or the defaults but for one thing.
+// The defaults of dma fit, or the defaults with one change.
 struct Setting {
   const char* name;
   void (*change)(RegressorOptions&);
@@ -30,7 +30,7 @@ constexpr Setting settings[]{
     {"no-calibration", [](RegressorOptions& o) { o.calibration = false; }},
     {"no-selection", [](RegressorOptions& o) { o.selection = false; }},
     {"few-units", [](RegressorOptions& o) { o.hidden = {5}; }},
-    {"few-epochs", [](RegressorOptions& o) { o.epochs = 10; }},
+    {"few-epochs", [](RegressorOptions& o) { o.epochs = 26; }},
     {"independent", [](RegressorOptions& o) { o.belief = BeliefKind::independent; }},
     {"direct", [](RegressorOptions& o) { o.rule = Rule::direct; }},
 };
@@ -46,7 +46,7 @@ struct Arguments {
   bool json = false;
 };
 
-// Mean rank in log-likelihood: dma first, then the rivals in their order.
+// Mean rank in log-likelihood: dma first, then the others in their order.
 std::vector<double> average_ranks(const std::vector<SetScore>& scores) {
   std::vector<double> sums(rivals.size() + 1, 0);
   for (const SetScore& score : scores) {
@@ -61,7 +61,7 @@ std::vector<double> average_ranks(const std::vector<SetScore>& scores) {
   return sums;
 }
 
-// What an expert would take for a small table, on the splits it was run on.
+// The Gaussian process, a good choice for small tables, on the splits it was run on.
 void print_process(const std::vector<SetScore>& scores) {
   bool first = true;
   for (const SetScore& score : scores) {
@@ -162,7 +162,7 @@ void print_settings(const std::vector<std::string>& names,
   print("seconds per fit", [](const auto& s) { return fmt::format("{:.2f}", s.seconds.mean); });
 }
 
-// Of the cavity score with the log-likelihood on rows that were not there, over settings, by set.
+// Rank correlation of the cavity score with the test log-likelihood, over settings, by set.
 std::vector<double> cavity_correlations(const std::vector<std::vector<SetScore>>& scores) {
   std::vector<double> result;
   for (std::size_t s = 0; s < scores.front().size(); ++s) {
@@ -241,12 +241,13 @@ void run(const Arguments& arguments) {
 
 void add_benchmark(Command app) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.command("benchmark", "the UCI sets, beside published figures");
+  const Command command =
+      app.command("benchmark", "compare with published figures on the UCI sets");
   command.option("--data", arguments->data, "folder with NAME.csv[.gz] and NAME.splits.json[.gz]")
       .text("DIR");
   std::vector<std::string> set_names;
   for (const UciSet& set : uci_sets) set_names.emplace_back(set.name);
-  command.option("--sets", arguments->sets, "only these (default: all nine)")
+  command.option("--sets", arguments->sets, "run only these sets (default: all nine)")
       .one_of(set_names)
       .text("NAME...");
   std::vector<std::string> setting_names;
@@ -257,23 +258,24 @@ void add_benchmark(Command app) {
   }
   command
       .option("--settings", arguments->settings,
-              "several: what each part of the method is worth: " + list)
+              "variants of the method, to see what each part is worth: " + list)
       .one_of(setting_names)
       .text("NAME...");
-  command.option("--splits", arguments->splits, "only the first N of each set")
+  command.option("--splits", arguments->splits, "run only the first N splits of each set")
       .whole(0, any_count)
       .text("N");
   command.flag("--inner", arguments->inner,
-               "leave the test rows out, score a tenth of the training rows: for choices");
-  command.option("--threads", arguments->threads, "splits at a time; 0: all cores (default)")
+               "never look at the test rows; score a tenth of the training rows instead");
+  command
+      .option("--threads", arguments->threads,
+              "number of splits to run at once; 0: one per core (default)")
       .whole(0, most_threads)
       .text("N");
   command.option("--epochs", arguments->epochs, "another limit than fit's own")
       .whole(0, most_epochs)
       .text("N");
   command.flag("--json", arguments->json, "print one JSON object");
-  command.footer(
-      "Every set is fitted with the default options of dma fit; split k has the seed k.\n");
+  command.footer("Every set is fitted with the default options of dma fit; split k has seed k.\n");
   add_gap(command);
   command.run([arguments, command] {
     if (command.is_followed_by_command()) return;

@@ -1,4 +1,4 @@
-// paper/commands.h: what is a program of its own, dma-NAME, and found by dma NAME.
+// paper/commands.h: the commands that are separate programs, dma-NAME, which dma NAME runs.
 #pragma once
 
 #include "cli/command_line.h"

@@ -78,7 +78,7 @@ bool has_few_values(const Column& column) {
   return values.size() < least_values;
 }
 
-// Of the columns that were named.
+// Refuses a named column that cannot have a gap.
 void refuse_what_is_no_number(const Table& table, const Encoder& encoder) {
   const auto refuse = [&](const std::string& name, std::string_view reason) {
     throw BadInput(fmt::format("{}, column '{}': {}", table.source, name, reason));
@@ -87,7 +87,7 @@ void refuse_what_is_no_number(const Table& table, const Encoder& encoder) {
   for (const FeatureColumn& feature : encoder.features) {
     if (feature.kind == ColumnKind::numeric) continue;
     refuse(feature.name,
-           fmt::format("{}, but only a column of numbers can have a gap", name_of(feature.kind)));
+           fmt::format("{}, but only a numeric column can have a gap", name_of(feature.kind)));
   }
 }
 
@@ -101,7 +101,7 @@ Columns choose_columns(const Table& table, const Encoder& encoder, bool named) {
   }
   if (!columns.chosen.empty()) return columns;
   throw BadInput(
-      fmt::format("{}: no column has {} different numbers; --column asks for one with fewer",
+      fmt::format("{}: no column has {} different numbers; use --column to take one with fewer",
                   table.source, least_values));
 }
 
@@ -139,7 +139,7 @@ bool varies(const Encoder& encoder, const std::string& column) {
   });
 }
 
-// Of predictions that are not finite: they give the targets no density.
+// Scores of predictions that are not finite, which give the targets no density.
 Metrics no_score() {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Metrics metrics{.rmse = unknown, .nll = std::numeric_limits<double>::infinity()};
@@ -147,7 +147,7 @@ Metrics no_score() {
   return metrics;
 }
 
-// Nothing of the held-out rows reaches a fit: they are taken out of the table first.
+// Held-out rows never reach a fit: they are removed from the table first.
 void compare(const Table& table, const RegressorOptions& options, Case& one) {
   if (one.held_out.size() < least_held_out) {
     one.reason = fmt::format("fewer than {} rows there", least_held_out);
@@ -178,7 +178,8 @@ void print_understood(const Comparison& comparison, const std::string& source) {
                comparison.rows_without_target);
   }
   for (const std::string& column : comparison.few_values) {
-    fmt::print(stderr, "  no gap in {}: fewer than {} different values; --column asks for one\n",
+    fmt::print(stderr,
+               "  no gap in {}: fewer than {} different values; use --column to take it anyway\n",
                column, least_values);
   }
 }
@@ -206,7 +207,7 @@ void compare_all(const Table& table, const Arguments& arguments, std::vector<Cas
     }
     if (!Interruption::asked()) print_progress(one);
   });
-  if (Interruption::asked()) throw BadInput("interrupted before all gaps were done");
+  if (Interruption::asked()) throw BadInput("interrupted before all gaps were finished");
 }
 
 std::vector<double> differences(const std::vector<Case>& cases) {
@@ -235,7 +236,7 @@ void print_line(const Case& one, std::size_t width) {
 
 void print_summary(const std::vector<double>& values) {
   if (values.empty()) {
-    fmt::print("\nThere was nothing to compare.\n");
+    fmt::print("\nNothing to compare.\n");
     return;
   }
   fmt::print(
@@ -251,8 +252,8 @@ void print_table(const std::vector<Case>& cases) {
   for (const Case& one : cases) print_line(one, width);
   print_summary(differences(cases));
   fmt::print(
-      "LL: mean log-likelihood of the rows held out, in the target's unit.\n"
-      "95 %: share of them inside that interval, in %.\n");
+      "LL: mean log-likelihood of the held-out rows, in the target's unit.\n"
+      "95 %: share of these rows inside that interval, in %.\n");
 }
 
 Json score_json(const Metrics& metrics) {
@@ -289,7 +290,7 @@ Json to_json(const Comparison& comparison, const std::string& target) {
 
 void run(const Arguments& arguments) {
   const Table all = read_csv(arguments.data, arguments.csv.options());
-  // Of the columns named, or of all: it knows their kinds, and refuses a name that is none.
+  // Knows the kinds of the columns that were named, or of all, and refuses an unknown name.
   const Encoder encoder =
       Regressor::encoder_for(all, {.target = arguments.target, .features = arguments.columns});
   const Table table = with_target(all, arguments.target);
@@ -310,15 +311,13 @@ void run(const Arguments& arguments) {
 void add_gap(Command benchmark) {
   auto arguments = std::make_shared<Arguments>();
   const Command command =
-      benchmark.command("gap", "whether intervals widen where there is no data");
+      benchmark.command("gap", "check whether intervals widen where there is no data");
   command.excludes_options_of(benchmark);
-  command.option("data", arguments->data, "CSV file, may be compressed by gzip")
-      .required()
-      .text("DATA.csv");
+  command.option("data", arguments->data, "CSV file, plain or gzipped").required().text("DATA.csv");
   command.option("--target", arguments->target, "column to predict").required().text("NAME");
   command
       .option("--column", arguments->columns,
-              "where the gaps are (default: every column of at least 5 different numbers)")
+              "columns to make gaps in (default: all with at least 5 different numbers)")
       .text("NAME...");
   command
       .option("--where", arguments->parts,
@@ -326,17 +325,20 @@ void add_gap(Command benchmark) {
               "each in turn)")
       .one_of({"middle", "low", "high"})
       .text("PART...");
-  command.option("--seed", arguments->seed, "of everything random (default: 1)")
+  command.option("--seed", arguments->seed, "random seed (default: 1)")
       .whole(0, any_count)
       .text("N");
-  command.option("--threads", arguments->threads, "gaps at a time; 0: all cores (default)")
+  command
+      .option("--threads", arguments->threads,
+              "number of gaps to run at once; 0: one per core (default)")
       .whole(0, most_threads)
       .text("N");
   add_csv_options(command, arguments->csv);
   command.flag("--json", arguments->json, "print one JSON object");
   command.footer(
-      "In each gap the default of dma fit is compared with a network of 50 hidden units trained\n"
-      "by Adam, whose noise is one number: its error on a tenth of the rows, kept from training.\n"
+      "In each gap, dma fit with default options is compared with a network of 50 hidden units\n"
+      "trained by Adam. Its noise is one number: its error on a tenth of the rows, held out from\n"
+      "training.\n"
       "example:\n"
       "  dma benchmark gap houses.csv --target price --column area --where high\n");
   command.run([arguments] { run(*arguments); });

@@ -1,4 +1,4 @@
-// paper/jobs.h: independent jobs, shared out among threads.
+// paper/jobs.h: independent jobs on several threads.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace dma::cli {
 
-// job(0), ..., job(count - 1), begun in this order, on so many threads; 0: all cores. After Ctrl-C, or
-// once a job has thrown, none is begun; what was thrown is thrown here.
+// Runs job(0), ..., job(count - 1), started in this order, on so many threads; 0: all cores. After Ctrl-C, or once a
+// job has thrown, no more are started; an exception is rethrown here.
 inline void run_jobs(std::size_t count, std::size_t threads,
                      const std::function<void(std::size_t)>& job) {
   std::atomic<std::size_t> next = 0;

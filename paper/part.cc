@@ -9,7 +9,7 @@
 namespace dma::cli {
 namespace {
 
-// Without its ends.
+// An open interval.
 struct Interval {
   double low, high;
 };

@@ -17,7 +17,7 @@ std::string_view name_of(Part part);
 //   low      value < q(1/3)
 //   high     value > q(2/3)
 //
-// A third of the rows at most, rounded up; fewer where values are equal. An empty cell (NaN) is never held
+// At most a third of the rows, rounded up; fewer if values are equal. An empty cell (NaN) is never held
 // out and does not count in the quantiles.
 std::vector<std::size_t> held_out_rows(std::span<const double> values, Part part);
 

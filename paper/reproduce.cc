@@ -64,8 +64,8 @@ void require_torch(const std::vector<Experiment>& all) {
     if (one.needs_torch) names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
   }
   if (names.empty() || baselines::torch_available()) return;
-  throw BadInput(names + ": made with libtorch, which this build does not have; ./dev reproduce " +
-                 "installs it, and the other experiments run without");
+  throw BadInput(names + ": needs libtorch, which this build does not have; ./dev reproduce " +
+                 "installs it; the other experiments run without it");
 }
 
 json measure(const Experiment& experiment, std::size_t tasks) {
@@ -108,7 +108,7 @@ void run(const Arguments& arguments) {
   }
   fmt::print(stderr, "{}\n",
              has_page() ? (arguments.out / "index.html").string()
-                        : "no page: this dma was built without npm");
+                        : "no page, because this dma was built without npm");
   if (arguments.json) fmt::print("{}\n", report.dump());
 }
 
@@ -123,7 +123,7 @@ void add_reproduce(Command app) {
     known.emplace_back(experiment.name);
     footer += fmt::format("  {:<15} {}\n", experiment.name, experiment.about);
   }
-  command.option("names", arguments->names, "experiments (default: all)")
+  command.option("names", arguments->names, "experiments to run (default: all)")
       .one_of(known)
       .text("NAME...");
   command
@@ -133,7 +133,8 @@ void add_reproduce(Command app) {
   command
       .option(
           "--tasks", arguments->tasks,
-          "at most so many random tasks per table (default: 20 as in the paper, 200 for our own)")
+          "maximum number of random tasks per table (default: 20 as in the paper, 200 for our own "
+          "methods)")
       .whole(1, any_count)
       .text("N");
   command.flag("--json", arguments->json, "print the summaries as one JSON object");

@@ -20,11 +20,12 @@ json read_result(const std::filesystem::path& path) {
   try {
     return json::parse(file);
   } catch (const json::exception&) {
-    throw BadInput(path.string() + ": not a result of dma reproduce; remove it or run it again");
+    throw BadInput(path.string() +
+                   ": not a result of dma reproduce; delete it or run the experiment again");
   }
 }
 
-// Six digits are more than a chart shows, and a third of the size.
+// Six digits are more than a chart shows, and take a third of the space.
 void round_numbers(json& value) {
   if (value.is_structured()) {
     for (json& inner : value) round_numbers(inner);

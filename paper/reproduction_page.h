@@ -1,4 +1,4 @@
-// paper/reproduction_page.h: what dma reproduce found so far, as one page.
+// paper/reproduction_page.h: the results of dma reproduce so far, as one page.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace dma::cli {
 
-// Writes folder/index.html from every NAME.json of these experiments that is in the folder, also from
-// earlier runs; nothing if this dma was built without the page.
+// Writes folder/index.html from every NAME.json of these experiments in the folder, including earlier runs; does
+// nothing if this dma was built without the page.
 void write_reproduction_page(const std::filesystem::path& folder,
                              std::span<const experiments::Experiment> known);
 

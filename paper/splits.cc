@@ -38,12 +38,12 @@ std::vector<std::size_t> split_at(const json& list, const std::string& where, st
   std::vector<bool> taken(rows);
   for (const json& value : list) {
     const std::size_t row = row_at(value, where, rows);
-    if (taken[row]) throw BadInput(where + ": row " + std::to_string(row) + " stands twice");
+    if (taken[row]) throw BadInput(where + ": row " + std::to_string(row) + " appears twice");
     taken[row] = true;
     split.push_back(row);
   }
-  if (split.empty()) throw BadInput(where + ": no row to test");
-  if (split.size() + 2 > rows) throw BadInput(where + ": fewer than two rows to learn from");
+  if (split.empty()) throw BadInput(where + ": no rows to test on");
+  if (split.size() + 2 > rows) throw BadInput(where + ": fewer than two rows to train on");
   return split;
 }
 

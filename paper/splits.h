@@ -7,8 +7,8 @@
 
 namespace dma::cli {
 
-// Of a table of so many rows. In every split there is a row to test and two to learn from. Throws BadInput,
-// beginning with the source's name.
+// The test rows of each split, for a table of so many rows. Every split has at least one test row and two training
+// rows. Throws BadInput, beginning with the source's name.
 std::vector<std::vector<std::size_t>> parse_splits(const std::string& text,
                                                    const std::string& source, std::size_t rows);
 

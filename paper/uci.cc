@@ -18,12 +18,12 @@
 namespace dma::cli {
 namespace {
 
-// Plain or compressed, whichever is there.
+// The plain or the compressed file, whichever exists.
 std::filesystem::path find_file(const std::filesystem::path& folder, const std::string& name) {
   for (const char* ending : {"", ".gz"}) {
     if (std::filesystem::exists(folder / (name + ending))) return folder / (name + ending);
   }
-  throw BadInput((folder / name).string() + ": not found, nor compressed as .gz");
+  throw BadInput((folder / name).string() + ": not found, plain or as .gz");
 }
 
 std::string read_text(const std::filesystem::path& path) {
@@ -53,7 +53,7 @@ Split split_of(const UciTable& table, std::size_t split) {
   return rows;
 }
 
-// Nothing of the test rows reaches the fit: they are taken out of the table first.
+// Test rows never reach the fit: they are removed from the table first.
 SplitScore run_split(const UciTable& table, std::size_t split, const RegressorOptions& options) {
   const Split rows = split_of(table, split);
   RegressorOptions own = options;
@@ -99,7 +99,7 @@ std::vector<std::vector<SplitScore>> run_splits(const std::vector<UciTable>& tab
     scores[s].resize(tables[s].test_rows.size());
     for (std::size_t split = 0; split < scores[s].size(); ++split) jobs.emplace_back(s, split);
   }
-  // The largest first, so that no thread is left with it at the end.
+  // The largest set comes first, so that no thread is left with it at the end.
   std::stable_sort(jobs.begin(), jobs.end(), [&](const auto& a, const auto& b) {
     return tables[a.first].table.rows() > tables[b.first].table.rows();
   });
@@ -110,7 +110,7 @@ std::vector<std::vector<SplitScore>> run_splits(const std::vector<UciTable>& tab
     fmt::print(stderr, "{:<10} split {:>2}  RMSE {:<9.4g} LL {:<8.4f} {:6.1f} s\n",
                tables[s].published->name, split, one.test.rmse, -one.test.nll, one.seconds);
   });
-  if (Interruption::asked()) throw BadInput("interrupted before all splits were done");
+  if (Interruption::asked()) throw BadInput("interrupted before all splits were finished");
   return scores;
 }
 

@@ -19,9 +19,8 @@ struct UciTable {
   bool inner = false;                               // see read_uci
 };
 
-// NAME.csv and NAME.splits.json, plain or as .gz; at most so many splits, 0: all. With `inner` the test rows
-// of a split are taken away, and every tenth of its training rows is scored instead: for choices, which no
-// test row may influence.
+// NAME.csv and NAME.splits.json, plain or as .gz; at most so many splits, 0: all. With `inner` the test rows of a split
+// are removed, and every tenth of its training rows is scored instead: for choices that no test row may influence.
 UciTable read_uci(const std::filesystem::path& folder, const UciSet& published, std::size_t splits,
                   bool inner);
 
@@ -30,7 +29,7 @@ struct SplitScore {
   double cavity_nll = 0, seconds = 0;
 };
 
-// By table and split; the splits are shared out among threads, 0: all cores. Split k has the seed k.
+// Scores by table and split, on so many threads; 0: all cores. Split k has seed k.
 std::vector<std::vector<SplitScore>> run_splits(const std::vector<UciTable>& tables,
                                                 const RegressorOptions& options,
                                                 std::size_t threads);

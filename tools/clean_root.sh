@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# tools/clean_root.sh PLACE COMMAND...: makes a new Debian in the folder PLACE (takes root and debootstrap), clones this
-# checkout into it as it is committed, and runs the command in the clone, with what it took. The root is removed
+# tools/clean_root.sh PLACE COMMAND...: makes a new Debian in the folder PLACE (takes root and debootstrap), clones
+# this checkout's commit into it, runs the command in the clone and prints how long it took. The root is removed
 # afterwards. Example: tools/clean_root.sh build/clean-root ./dev demo
 #
-# Sourced, it is the functions.
+# When sourced, it only defines the functions.
 set -euo pipefail
 
 # new_root PLACE: a new Debian there, with this machine's sources of packages, and nothing that is not essential.
@@ -60,7 +60,7 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   new_root "$place"
   trap 'remove_root "$place"' EXIT
   git clone -q "$(dirname "${BASH_SOURCE[0]}")/.." "$place/trial/dma"
-  # What npm is told of its registry here, it is told there.
+  # npm uses the same registry there as here.
   if [[ -f ~/.npmrc ]]; then cp ~/.npmrc "$place/trial/"; fi
   begin=$SECONDS
   status=0

@@ -3,7 +3,7 @@
 
     tools/coverage.py build/coverage [--at-least 92]
 
-The build counts (preset coverage), its tests have run. The lines themselves: BUILD/coverage/index.html.
+The build has counters (preset coverage), and its tests have run. BUILD/coverage/index.html shows every line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("build", type=Path, help="build/coverage, tested")
+    parser.add_argument("build", type=Path, help="the folder build/coverage, after its tests ran")
     parser.add_argument(
         "--at-least", type=float, default=92, help="percent of the lines of src/ (%(default)s)"
     )
@@ -62,7 +62,7 @@ def main() -> int:
     print(f"Line by line: {report / 'index.html'}")
     found = 100 * run["src, all"] / lines["src, all"]
     if found < arguments.at_least:
-        print(f"Of src/ {found:.2f} % of the lines were run, which is less than {arguments.at_least} %")
+        print(f"{found:.2f} % of the lines of src/ were run, less than {arguments.at_least} %")
         return 1
     return 0
 

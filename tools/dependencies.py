@@ -5,8 +5,8 @@
     tools/dependencies.py --check [FILE...]    fails if something is used that is not in the list
 
 Used means: included, found by CMake, imported, installed by ./dev or pip or npm, or needed by one of the FILEs, which
-are programs and libraries as they were built. A part of the tree may use what names it and nothing else, and
-the public headers nothing at all. --check leaves versions alone: those of another day are no mistake.
+are built programs and libraries. A part of the tree may use only the dependencies that name it, and the public headers
+none at all. --check ignores versions: another version is not a mistake.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Dependency:
     libraries: str = ""  # lib<...>.so that a built file may need
 
 
-# How what is shipped holds it.
+# How shipped files use it.
 SHIPPED = {
     "The library": [
         Dependency(
             "Highway",
-            "vector instructions, chosen when the program runs",
+            "vector instructions, chosen at run time",
             "Apache-2.0",
             packages="libhwy-dev",
             parts="src bench tests",
@@ -63,7 +63,7 @@ SHIPPED = {
         ),
         Dependency(
             "zlib",
-            "tables that are compressed",
+            "compressed tables",
             "Zlib",
             packages="zlib1g-dev",
             parts="src paper tests fuzz",
@@ -107,7 +107,7 @@ SHIPPED = {
     "The command, besides the library": [
         Dependency(
             "CLI11",
-            "arguments of the command; headers, compiled in",
+            "command-line arguments; headers, compiled in",
             "BSD-3-Clause",
             packages="libcli11-dev",
             parts="cli fuzz",
@@ -135,7 +135,7 @@ SHIPPED = {
         ),
         Dependency(
             "libtorch",
-            "optional: the module `dma_torch.so` with the Adam and AdamW that the paper is compared with",
+            "optional: the module `dma_torch.so` with Adam and AdamW for the paper's comparisons",
             "BSD-3-Clause",
             packages="libtorch-dev",
             parts="baselines",
@@ -174,7 +174,7 @@ SHIPPED = {
         ),
         Dependency(
             "scikit-learn",
-            "its conventions; rivals in comparisons",
+            "its conventions; other regressors in comparisons",
             "BSD-3-Clause",
             packages="python3-sklearn",
             parts="python tests bench docs examples",
@@ -183,7 +183,7 @@ SHIPPED = {
         ),
         Dependency(
             "joblib",
-            "comes with scikit-learn: its settings of threads are obeyed",
+            "comes with scikit-learn; its thread settings are respected",
             "BSD-3-Clause",
             packages="python3-joblib",
             parts="python tests",
@@ -219,7 +219,7 @@ SHIPPED = {
     ],
 }
 UNSHIPPED = {
-    "Tests, benchmarks and tools; none of it is in what is installed": [
+    "Tests, benchmarks and tools; not installed": [
         Dependency(
             "GoogleTest",
             "tests",
@@ -249,7 +249,7 @@ UNSHIPPED = {
         ),
         Dependency(
             "mpmath",
-            "tables of reference with 50 digits",
+            "reference tables with 50 digits",
             "BSD-3-Clause",
             packages="python3-mpmath",
             parts="tools",
@@ -282,17 +282,17 @@ UNSHIPPED = {
         Dependency("CMake", "builds", "BSD-3-Clause", packages="cmake"),
         Dependency("Ninja", "builds", "Apache-2.0", packages="ninja-build"),
         Dependency(
-            "OpenBLAS", "makes libtorch's rivals fast", "BSD-3-Clause", packages="libopenblas0-pthread"
+            "OpenBLAS", "makes the libtorch baselines fast", "BSD-3-Clause", packages="libopenblas0-pthread"
         ),
         Dependency("Node.js, npm", "build the page", "MIT", packages="nodejs npm"),
         Dependency("Chromium", "tests of the page", "BSD-3-Clause", packages="chromium"),
         Dependency("valgrind", "counts instructions", "GPL-2.0-or-later", packages="valgrind"),
-        Dependency("gcovr", "counts lines that tests run", "BSD-3-Clause", packages="gcovr"),
+        Dependency("gcovr", "measures test coverage", "BSD-3-Clause", packages="gcovr"),
         Dependency("mypy", "types of the Python package", "MIT", packages="mypy"),
         Dependency("black", "format", "MIT", packages="black"),
-        Dependency("debootstrap", "clean roots, in which packages are tried", "MIT", packages="debootstrap"),
+        Dependency("debootstrap", "clean roots to test packages in", "MIT", packages="debootstrap"),
         Dependency("dpkg, file", "Debian packages", "GPL-2.0-or-later", packages="dpkg-dev file"),
-        Dependency("git", "knows the sources", "GPL-2.0-only", packages="git"),
+        Dependency("git", "lists the sources", "GPL-2.0-only", packages="git"),
         Dependency("qemu", "the other architecture", "GPL-2.0-or-later", packages="qemu-user"),
         Dependency("ShellCheck", "lint", "GPL-3.0-or-later", packages="shellcheck"),
         Dependency("ca-certificates", "npm's and pip's downloads", "MPL-2.0", packages="ca-certificates"),
@@ -300,7 +300,7 @@ UNSHIPPED = {
 }
 ALL = [one for group in (SHIPPED | UNSHIPPED).values() for one in group]
 
-# npm's: what is bundled into the page may be passed on with no more than its notice.
+# npm packages: what is bundled into the page may be distributed with only its notice.
 PERMISSIVE = {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense"}
 NPM_DIRECT = {"vega", "vega-interpreter", "vega-lite", "esbuild", "playwright-core"}
 
@@ -511,9 +511,9 @@ def page(versions: dict[str, str]) -> str:
         """# Dependencies
 
 Written by `tools/dependencies.py`; the test `supply/dependencies` fails if something is used that is not here.
-Versions are those of Debian 12 that this was last tested with. Licences are SPDX's names, compared with what
-Debian's packages say where a machine can read it. Nothing of it is copied into this repository. The public headers
-use the standard library alone, so whoever compiles against the library needs none of these headers.
+Versions are those of Debian 12 that this was last tested with. Licences have SPDX names and are compared with those
+in Debian's packages where they can be read by machine. None of these sources is copied into this repository. The
+public headers use only the standard library, so code that compiles against the library needs none of these headers.
 """
     ]
     for title, group in SHIPPED.items():
@@ -521,8 +521,8 @@ use the standard library alone, so whoever compiles against the library needs no
     parts.append(
         f"""## The page of results
 
-npm installs these, at exactly these versions and checksums (`web/package-lock.json`); esbuild bundles what the page
-uses of them. The page carries the licences of what is in it.
+npm installs exactly these versions and checksums (`web/package-lock.json`); esbuild bundles the parts that the page
+uses. The page contains their licences.
 
 {npm_table(build=False)}
 

@@ -123,8 +123,8 @@ def network():
     for layer in range(1, 4):
         fan_in, width = widths[layer - 1], widths[layer]
         to_parts, to_weights, to_copies, to_units, to_sums = [], [], [], [], []
-        # A hidden unit reaches each of its products through a copy, so that what one product sends
-        # back does not change the point around which the next one linearises.
+        # A hidden unit reaches each of its products through a copy, so that the message of one product does not
+        # change the point around which the next one linearises.
         for j in range(fan_in if layer > 1 else 0):
             copies = [f"a{layer - 1}_{j}_{i}" for i in range(width)]
             variables += copies

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# tools/fuzz.sh BUILD SECONDS [TARGET...]: runs the fuzz targets of a build (all, or those named), each for so long,
+# tools/fuzz.sh BUILD SECONDS [TARGET...]: runs the fuzz targets of a build (all, or those named) for SECONDS each,
 # from fuzz/corpus and from what earlier runs added in BUILD/corpus. The first finding ends it; the input is kept in
 # BUILD/findings. ./dev fuzz calls it.
-# DMA_FUZZ_SEED=N: from fuzz/corpus alone; the same inputs every time, as far as the time reaches.
+# DMA_FUZZ_SEED=N: only from fuzz/corpus, with the same inputs every time, as far as the time allows.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -40,7 +40,7 @@ start() {
   local grown="$build/corpus/$target"
   if [[ -n ${DMA_FUZZ_SEED:-} ]]; then grown="$scratch/$target"; fi
   mkdir -p "$grown"
-  # libFuzzer leaves files where it stands. Looking for leaks at every step takes more time than all else, and the
+  # libFuzzer leaves files in its working folder. Looking for leaks at every step would take most of the time, and the
   # sanitized tests do it.
   (cd "$scratch" && export UBSAN_OPTIONS=print_stacktrace=1 &&
     export ASAN_OPTIONS=detect_leaks=0:malloc_context_size=3:quarantine_size_mb=16 &&

@@ -3,7 +3,7 @@
 
 usage: tools/fuzz_corpus.py DMA     (DMA: the command, for the model files)
 
-Inputs that a fuzzer found stand in the same folders under the name of their digest; they are not touched.
+Inputs found by a fuzzer are in the same folders, named by their digest; they are not touched.
 """
 
 import gzip

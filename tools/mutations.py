@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Breaks the formulas one by one, and sees whether the tests notice.
+"""Breaks the formulas one by one and checks that the tests notice.
 
-tests/mutations.json lists what is broken: a file, a fragment of it, what is put in its place, what that means
-in words, and the tests that ought to catch it, narrowest first.
+tests/mutations.json lists the mutations: a file, a fragment of it, its replacement, what that means in words, and the
+tests that ought to catch it, narrowest first.
 
-    tools/mutations.py --list                what there is
+    tools/mutations.py --list                prints the mutations
     tools/mutations.py --check               exit status 1 if a fragment does not occur exactly once in its file
     tools/mutations.py --scratch DIR         runs all, in a copy of the checkout in DIR, which may be used again
     tools/mutations.py --scratch DIR --only NAME... [--jobs N] [--json FILE]
@@ -226,12 +226,12 @@ def run_all(chosen, scratch):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--list", action="store_true", help="print the mutations, and run none")
-    parser.add_argument("--check", action="store_true", help="only see whether the list fits the sources")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these mutations")
-    parser.add_argument("--jobs", type=int, default=1, help="compilers side by side (default 1)")
-    parser.add_argument("--scratch", type=pathlib.Path, metavar="DIR", help="where to copy and build")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--list", action="store_true", help="print the mutations without running any")
+    parser.add_argument("--check", action="store_true", help="only check that the list fits the sources")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="run only these mutations")
+    parser.add_argument("--jobs", type=int, default=1, help="number of parallel compilers (default 1)")
+    parser.add_argument("--scratch", type=pathlib.Path, metavar="DIR", help="folder to copy and build in")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="file to write the results to")
     return parser.parse_args()
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests of numbers on the other architecture: on arm64 for amd64, on amd64 for arm64. Compiles them with
+# The numerical tests for the other architecture: on arm64 for amd64, on amd64 for arm64. Compiles them with
 # Debian's cross compiler and runs them under qemu's emulation of a user's program.
 #
 #   tools/other_arch.sh [args]      args go to ctest
@@ -24,7 +24,7 @@ packages=(
   libgtest-dev librapidcheck-dev libboost-dev libfmt-dev libcli11-dev libbenchmark-dev
 )
 
-# What is built and run: the parts whose results are numbers of our own. The rest of the suite starts programs
+# The parts to build and run: those whose results are our own numbers. The rest of the suite starts programs
 # (cli, python, web), takes minutes without emulation (regressor, baselines, experiments), or is about files
 # rather than machines (bench, install, supply, tables).
 parts='special|messages|factors|graph|backend|kernels|metrics|data|base|belief'
@@ -63,7 +63,7 @@ unpack_root() {
   rm "$dir"/apt/cache/archives/{libc6-dev,linux-libc-dev}_*.deb
   local archive
   for archive in "$dir"/apt/cache/archives/*.deb; do dpkg -x "$archive" "$root"; done
-  # Links from the root of the file system have to stay in this one.
+  # Absolute links have to stay inside this root.
   local link
   while IFS= read -r link; do
     ln -sfn "$(realpath -m --relative-to "$(dirname "$link")" "$root$(readlink "$link")")" "$link"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/test_packages.sh PACKAGES ROOT: makes a new Debian in the folder ROOT (root, debootstrap), installs the .deb files
-# of PACKAGES there as a user would, and uses the command, the library, the Python module; then the wheel, in an
-# environment that has no package of ours. ROOT is removed afterwards. ./dev check packages calls it.
+# tools/test_packages.sh PACKAGES ROOT: makes a new Debian in the folder ROOT (root, debootstrap), installs the .deb
+# files of PACKAGES there as a user would, and uses the command, the library and the Python module; then the wheel, in
+# an environment without our packages. ROOT is removed afterwards. ./dev check packages calls it.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)

@@ -3,8 +3,8 @@
 //
 // The other inputs are N(at, width^2), width 1 ... 1e-3. The direct rule ignores the message on its
 // own edge; for the linear rule that message concentrates too, on the value that agrees with
-// the others. Ladders that end elsewhere than the corollary says carry a remark: at the kink of the
-// leaky ReLU delta is the same at every width, since exact message and Gaussian scale alike.
+// the others. Ladders that contradict the corollary carry a remark: at the kink of the leaky ReLU delta is the same at
+// every width, since exact message and Gaussian scale alike.
 #include <cmath>
 #include <functional>
 #include <string>
@@ -41,7 +41,7 @@ struct Ladder {
   std::string factor, to, rule;
   std::string at;  // where the inputs concentrate
   std::function<double(double)> delta;
-  // Why the limit is not zero here, a remark for the report; empty if it has to be.
+  // Remark for the report on why the limit is not zero here; empty if it must be zero.
   std::string exempt = {};
 };
 
@@ -178,8 +178,8 @@ std::vector<Ladder> all_ladders() {
   return ladders;
 }
 
-// The largest width from which on every step goes down, until what is left is rounding. Wider
-// messages are not near the limit yet, and nothing is promised there.
+// The largest width from which every step goes down, until only rounding is left. Wider messages are not near the limit
+// yet, and nothing is promised there.
 double decreases_from(const std::vector<double>& width, const std::vector<double>& delta) {
   std::size_t first = delta.size() - 1;
   while (first > 0 && (delta[first] < delta[first - 1] || delta[first] < rounding)) --first;
@@ -215,7 +215,7 @@ std::string limits(const json& ladders, const std::string& remark) {
   return text;
 }
 
-// The product beside a message that stays wide.
+// The product with a message that stays wide.
 std::string limit_of_wide_product(const json& ladders) {
   for (const json& ladder : ladders) {
     if (ladder["factor"] == "product" && ladder.contains("remark")) {

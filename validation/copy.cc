@@ -1,6 +1,6 @@
 // The Gaussian-log-normal copy over its parameters: the paper's two heat maps (App. C), as numbers.
 //
-// The closed form of Lemma gauss-ln-kl (dma::matched_kl) stands beside quadrature in every cell;
+// The closed form of Lemma gauss-ln-kl (dma::matched_kl) is compared with quadrature in every cell;
 // bands and contours are measured on the quadrature, since the closed form has only one argument.
 #include <algorithm>
 #include <cmath>

@@ -26,7 +26,7 @@ struct Covered {
   bool conforms;
 };
 
-// The paper's row, and the built-in factors that it speaks of.
+// A row of the paper, and the built-in factors that it covers.
 struct PaperRow {
   std::string_view factor;
   std::string_view direction;  // fwd: edge 0; bwd: the other edges; both
@@ -146,8 +146,8 @@ json coverage() {
        {{"conformance_inputs", check_options.random_inputs},
         {"seed", check_options.seed},
         {"proper",
-         "can the exact message be normalised? The paper's caption says the DMA "
-         "message, but that one is always a valid Gaussian, product and all"},
+         "whether the exact message can be normalised. The paper's caption says the DMA message, "
+         "but that one is always a valid Gaussian, even for a product"},
         {"agrees", "proper and theorem are the same for every message the paper's row covers"}}},
       {"summary",
        {{"rows", messages.size()},

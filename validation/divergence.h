@@ -2,8 +2,8 @@
 //
 //   KL(p || q) = integral of D(p, q),   D(p, q) = p log(p / q) - p + q >= 0
 //
-// for p and q of mass 1. The plain integrand p log(p / q) changes sign, and where the divergence is
-// 1e-12 its rounding errors are all that is left of it; D is nowhere negative.
+// for p and q of mass 1. The plain integrand p log(p / q) changes sign, and if the divergence is 1e-12 only rounding
+// errors are left of it; D is never negative.
 #pragma once
 
 #include <cmath>

@@ -84,7 +84,7 @@ void Tally::add(const EngineChoice& engine, const Problem& problem) {
     sweeps.push_back(static_cast<double>(finished ? beliefs.sweeps : engine.options.sweeps));
     count_messages(problem.graph, beliefs);
     compare(beliefs, problem);
-  } catch (const std::exception&) {  // inference broke off: there is nothing to count
+  } catch (const std::exception&) {  // inference failed: there is nothing to count
     ++failed;
     sweeps.push_back(static_cast<double>(engine.options.sweeps));
   }

@@ -1,4 +1,4 @@
-// validation/engine_tally.h: what one engine does on many graphs (Table 1 of the paper, measured).
+// validation/engine_tally.h: figures of one engine on many graphs (Table 1 of the paper, measured).
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
 // validation/exact_messages.h: the messages that DMA replaces by a Gaussian.
 //
-// Each has its log density and, for validation/divergence.h, the panels that resolve it and a given
-// Gaussian beside it.
+// Each has its log density and, for validation/divergence.h, the panels that resolve it together with a given Gaussian.
 #pragma once
 
 #include <vector>

@@ -13,7 +13,7 @@ struct Line {
   double half_width = 0;  // of the slope's 95% confidence interval, Student's t with n - 2
 };
 
-// At least three points.
+// Fits a line to at least three points.
 Line line_fit(std::span<const double> x, std::span<const double> y);
 
 // log y against log x, x and y positive.

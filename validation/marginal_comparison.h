@@ -1,5 +1,5 @@
-// validation/marginal_comparison.h: the marginals of one factor with unary neighbours, by direct
-// messages (both rules) and by EP, beside importance sampling and the exact moments (App. C).
+// validation/marginal_comparison.h: the marginals of one factor with unary neighbours, by direct messages (both rules)
+// and by EP, compared with importance sampling and the exact moments (App. C).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ struct FactorSetting {
   std::vector<Gaussian<double>> in;
   std::function<double(std::span<const double>)> relation;
   std::function<Gaussian<double>(std::size_t)> exact;
-  // Of the exact marginal of an edge's variable, up to a constant.
+  // Log density of the exact marginal of an edge's variable, up to a constant.
   std::function<double(std::size_t, double)> log_density;
   std::function<void(Graph&, std::span<const Variable>)> add_factor;
 };

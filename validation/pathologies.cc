@@ -1,4 +1,4 @@
-// Table 1 (App. A), measured: what each engine does on the same graphs.
+// Table 1 (App. A), measured: every engine on the same graphs.
 //
 //   product, relu   one Dirac factor with a unary factor on each edge: the exact moments are known
 //   network         one training example of the 8-6-5-1 network: the exact moments of the weights
@@ -166,7 +166,7 @@ json settings_json(const PathologySettings& settings, const std::vector<SampledP
       {"most_sweeps", settings.most_sweeps},
       {"schedule", "the same for all but ADF: leaves to root and back; networks: Algorithm 1"},
       {"ep", "passes messages of negative precision on; ep_skip keeps the old message instead"},
-      {"one sweep", "as Algorithm 1 runs: no test of convergence, so not a failure"},
+      {"one sweep", "as in Algorithm 1: convergence is not tested, so it cannot fail"},
       {"figures", tally_definitions()}};
 }
 
@@ -220,8 +220,8 @@ json verdicts(const json& rows) {
               agrees_if(kept == 0)),
       verdict("sweeps until a product settles", direct_linear_ep(rows, "product", "median_sweeps"),
               "one for DMA, more for EP", agrees_if(ep_iterates),
-              "The last sweep is the one that sees that nothing moves. EP is exact on a single "
-              "factor and needs no more sweeps there; on the network: " +
+              "The last sweep only confirms that nothing moves. EP is exact on a single factor and "
+              "needs no more sweeps there; on the network: " +
                   direct_linear_ep(rows, "network", "median_sweeps") + "."),
       verdict("graphs on which EP fails", shares(rows, "ep", "failure_share"), "",
               Agreement::beyond,
@@ -230,7 +230,7 @@ json verdicts(const json& rows) {
                   percent(largest(rows, "ep_skip", "failure_share")) + "."),
       verdict("KL from the exact marginal on the network, median",
               direct_linear_ep(rows, "network", "median_kl"), "", Agreement::beyond,
-              "Over the graphs that EP survives.")};
+              "Over the graphs on which EP does not fail.")};
 }
 
 }  // namespace

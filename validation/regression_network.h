@@ -20,7 +20,7 @@ struct RegressionTask {
   std::vector<double> targets = {};
 };
 
-// The first examples of experiments::regression_task(seed), with the prior that the trainer takes.
+// The first examples of experiments::regression_task(seed), with the prior of Algorithm 1.
 RegressionTask regression_task(std::size_t examples, std::uint64_t seed);
 
 struct NetworkGraph {

@@ -24,7 +24,7 @@ BoundCheck check_master_theorem(const ReluSetting& setting) {
   const auto approximation = relu.to_x_direct(setting.y);
   const auto incoming = setting.incoming;
   const auto log_exact = [&](double x) { return exact.log_density(x); };
-  // Whichever is narrower, incoming or message, is resolved.
+  // Resolves the narrower of incoming and message.
   const auto breaks =
       merged_breaks(merged_breaks(breaks_of(incoming), {0}), exact.breaks(approximation));
   const auto expected = [&](const auto& f) {

@@ -1,7 +1,7 @@
 // The 1/r^2 rate of the backward messages of product and leaky ReLU (App. C, third validation).
 //
-// For each signal-to-noise ratio r the DMA marginal of x stands beside importance sampling, as in
-// the paper, and beside quadrature of the exact marginal. Sampling noise alone gives a histogram a
+// For each signal-to-noise ratio r the DMA marginal of x is compared with importance sampling, as in the paper, and
+// with quadrature of the exact marginal. Sampling noise alone gives a histogram a
 // KL divergence of about bins / (2 effective samples) from the truth; quadrature has no such floor.
 #include <algorithm>
 #include <cmath>
@@ -73,7 +73,7 @@ std::vector<double> inside(const std::vector<double>& breaks, double low, double
   return result;
 }
 
-// What the summary is made of.
+// Curves for the summary.
 struct Curve {
   std::vector<double> r, histogram, quadrature;
 };
@@ -193,7 +193,7 @@ json verdicts(const json& summary) {
   const std::string bias = "The histogram's own bias exceeds the divergence in " +
                            std::to_string(rows) +
                            " rows of both factors together, and hides the rate.";
-  const std::string early = "The rate sets in only where r is larger.";
+  const std::string early = "The rate appears only at larger r.";
   json result = json::array();
   for (const std::string factor : {"product", "relu"}) {
     result.push_back(slope_verdict(summary, factor, "",
@@ -219,25 +219,26 @@ json snr() {
   summary["paper_slope"] = paper_slope;
   summary["remark"] = remark;
   add_concentrated_relu(rows);
-  return {{"settings",
-           {{"r", ratios()},
-            {"fit_from_r", fit_from},
-            {"asymptotic_fit_from_r", asymptotic_from},
-            {"samples", samples},
-            {"bins", bins},
-            {"histogram_range", {0.001, 0.999}},
-            {"seed", seed},
-            {"seed_of_row", "seed + index of r"},
-            {"product", "x ~ N(3, 1), y ~ N(4, (4/r)^2), z ~ N(10, (10/r)^2)"},
-            {"relu", "slope 0.1, x ~ N(1, 1/r^2), y ~ N(1, 1)"},
-            {"relu_y",
-             "The paper names no message from y. It is kept fixed, as only x's width is said to "
-             "follow r; mean 1 and variance 1 are those of the paper's nominal ReLU scenario. With "
-             "a y that concentrates too (rows 'y ~ N(1, 1/r^2)') the error falls exponentially and "
-             "no 1/r^2 could have been seen."}}},
-          {"summary", summary},
-          {"verdicts", verdicts(summary)},
-          {"rows", rows}};
+  return {
+      {"settings",
+       {{"r", ratios()},
+        {"fit_from_r", fit_from},
+        {"asymptotic_fit_from_r", asymptotic_from},
+        {"samples", samples},
+        {"bins", bins},
+        {"histogram_range", {0.001, 0.999}},
+        {"seed", seed},
+        {"seed_of_row", "seed + index of r"},
+        {"product", "x ~ N(3, 1), y ~ N(4, (4/r)^2), z ~ N(10, (10/r)^2)"},
+        {"relu", "slope 0.1, x ~ N(1, 1/r^2), y ~ N(1, 1)"},
+        {"relu_y",
+         "The paper names no message from y. It is kept fixed, because the paper lets only x's "
+         "width follow r; mean 1 and variance 1 are those of its nominal ReLU scenario. With "
+         "a y that concentrates too (rows 'y ~ N(1, 1/r^2)') the error falls exponentially, and "
+         "no 1/r^2 would be seen."}}},
+      {"summary", summary},
+      {"verdicts", verdicts(summary)},
+      {"rows", rows}};
 }
 
 }  // namespace dma::validation

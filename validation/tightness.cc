@@ -47,7 +47,7 @@ bool decreases(const std::vector<double>& values) {
   return std::is_sorted(values.begin(), values.end(), std::greater<>());
 }
 
-// The most that a value exceeds an earlier one by, relative to the earlier.
+// The largest excess of a value over an earlier one, relative to the earlier.
 double largest_rise(const std::vector<double>& values) {
   double least = values.front();
   double rise = 0;
@@ -89,8 +89,8 @@ json verdicts(double max_ratio, double ratio_when_wide, const json& r_sweep) {
   const double rise = r_sweep["bound_largest_rise"];
   return {verdict("largest ratio of error to bound", digits(max_ratio), digits(paper_max_ratio),
                   agrees_if(std::abs(max_ratio - paper_max_ratio) < 0.005),
-                  "It is that of the widest message and says where the sweep ends: the ratio tends "
-                  "to 1, and is " +
+                  "It belongs to the widest message and only shows where the sweep ends: the ratio "
+                  "tends to 1, and is " +
                       digits(ratio_when_wide) + " at width 100."),
           verdict("r at which the marginal error peaks", digits(peak), "2 to 3",
                   agrees_if(peak >= 2 && peak <= 3)),
@@ -128,7 +128,7 @@ json tightness() {
         {"sweeps", by_sweep},
         {"ratio_at_incoming_width_100", ratio_when_wide},
         {"remark",
-         "The largest ratio is that of the widest incoming message and says where the sweep "
+         "The largest ratio belongs to the widest incoming message and shows where the sweep "
          "ends, not how tight the bound is: the paper does not state the range, 4 fits its "
          "figure, and the ratio tends to 1 as the message widens. In the sweep over r the bound "
          "is not quite monotone (it rises by 2% between r = 0.75 and 1.25) and the marginal "

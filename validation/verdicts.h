@@ -1,4 +1,4 @@
-// validation/verdicts.h: our figures beside the paper's, in words (experiments/verdict.h).
+// validation/verdicts.h: comparisons of our figures with the paper's, as text (experiments/verdict.h).
 #pragma once
 
 #include <iomanip>
@@ -13,7 +13,7 @@ using experiments::Agreement;
 using experiments::agrees_if;
 using experiments::verdict;
 
-// So many significant digits, as people read them.
+// A number with so many significant digits.
 inline std::string digits(double value, int significant = 3) {
   std::ostringstream text;
   text << std::setprecision(significant) << value;

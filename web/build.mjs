@@ -1,6 +1,6 @@
-// node build.mjs MODULES OUTPUT: one page of the sources beside this file, as OUTPUT/page_text.cc for
-// web/page_text.h and as OUTPUT/page.html, where RESULTS_HERE stands for the results. MODULES is the folder
-// whose node_modules npm has filled.
+// node build.mjs MODULES OUTPUT: makes one page of the sources beside this file: OUTPUT/page_text.cc for
+// web/page_text.h, and OUTPUT/page.html with RESULTS_HERE in place of the results. MODULES is the folder with npm's
+// node_modules.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -40,7 +40,7 @@ async function bundle(name, options) {
   return { text: result.outputFiles[0].text.trim(), files: Object.keys(result.metafile.inputs) };
 }
 
-// The licences of everything that went into the bundle, once each: whoever passes the page on passes them on.
+// The licences of everything in the bundle, once each, so that they travel with the page.
 function licencesOf(files) {
   const folders = new Set(files.map((file) => file.match(/.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0]).filter(Boolean));
   const texts = new Map();

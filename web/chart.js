@@ -23,7 +23,7 @@ export function namedData(spec) {
   return [...names];
 }
 
-// "scale": "method" stands for the colours that the field's values have on the whole page.
+// "scale": "method" means the colours that the field's values have on the whole page.
 function nameMethods(spec, lists, isDark) {
   walk(spec, (part) => {
     if (part.scale !== 'method') return;
@@ -40,7 +40,7 @@ export function seriesOf(spec, lists) {
   return [...series];
 }
 
-// Targets have units of their own.
+// Targets have their own units.
 function separateTargets(spec, lists) {
   const several = namedData(spec).some((name) => lists[name]?.some((row) => row.target != null));
   if (several && spec.facet) spec.resolve = { scale: { ...spec.resolve?.scale, y: 'independent' } };
@@ -65,7 +65,7 @@ function fitPanels(spec, width, panels) {
   spec.spec.width = Math.floor((room + gap) / columns) - beside;
 }
 
-// How many panels a facet has is known once its transforms have run.
+// The number of panels of a facet is known only after its transforms have run.
 function countPanels(vega, spec) {
   if (!spec.facet) return 1;
   const view = new View(parse(vega, null, { ast: true }), { expr: expressionInterpreter, renderer: 'none', logLevel: Warn }).run();
@@ -74,8 +74,8 @@ function countPanels(vega, spec) {
   return Math.max(1, cells?.items.length ?? 1);
 }
 
-// Vega-Lite warns that a height given per row is not fitted to the container; only the width should be. And that it
-// may not know the width of panels with categories of their own; it is given (fitPanels).
+// Vega-Lite warns that a height given per row is not fitted to the container; only the width should be. It also warns
+// that it may not know the width of panels with their own categories; fitPanels sets it.
 const harmless = ['Dropping "fit-y"', 'Detected faceted independent scales'];
 const compileLogger = logger(Warn);
 const warn = compileLogger.warn;

@@ -36,7 +36,7 @@ function summary(experiments) {
     element('h2', { id: 'summary-title' }, 'Summary'),
     element('p', { class: 'counts' }, counts.filter(([, count]) => count > 0).flatMap(([verdict, count]) => [verdictBadge({ verdict }), ` ${count} `])),
     table([{ title: 'Experiment', value: link }, ...verdictColumns], rows, 'verdicts'),
-    element('p', { class: 'small' }, 'Agrees: as the paper says. Differs: it is not, and the section says why. Beyond: the paper has no such figure.'),
+    element('p', { class: 'small' }, 'Agrees: as in the paper. Differs: not as in the paper; the section says why. Beyond: the paper has no such figure.'),
   );
 }
 
@@ -62,7 +62,7 @@ function chartFigure(name, lists) {
   return element('figure', {}, element('h3', {}, figure.title), container, element('figcaption', {}, figure.caption));
 }
 
-// The charts that the section names, then whatever else its lists can fill.
+// The charts that the section names, then any standard chart that its lists can fill.
 function chartsOf(section, lists) {
   const own = section.charts ?? [];
   const others = Object.keys(figures).filter((name) => figures[name].standard && !own.includes(name));
@@ -139,7 +139,7 @@ function reproduction({ version, experiments }) {
       'header',
       {},
       element('h1', {}, 'Direct Message Approximation, measured'),
-      element('p', { class: 'text' }, 'What the paper claims, computed anew: our figures beside the paper’s, and a section for each experiment. Point at a mark for its values; choose series by clicking them in a legend, and double-click it for all.'),
+      element('p', { class: 'text' }, 'The paper’s claims, measured again: our figures next to the paper’s, and a section for each experiment. Point at a mark to see its values. Click a series in a legend to select it; double-click the legend to show all.'),
       element('p', { class: 'origin' }, `dma ${version}`),
     ),
     contents(sorted),
@@ -168,7 +168,7 @@ const onPaper = matchMedia('print');
 const isDark = () => darkScreen.matches && !onPaper.matches;
 const nextFrame = () => new Promise((resolve) => setTimeout(resolve));
 
-// What is out of date is drawn, with a pause after each chart so that the page stays responsive.
+// Redraws the charts that are out of date, with a pause after each so that the page stays responsive.
 let latest = 0;
 async function drawAll() {
   const turn = ++latest;

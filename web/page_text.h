@@ -1,5 +1,5 @@
-// web/page_text.h: the built page, in pieces that compilers accept. The results stand between the two
-// parts. Both are empty if the page was not built.
+// web/page_text.h: the built page, in pieces that compilers accept. The results go between the two parts. Both are
+// empty if the page was not built.
 #pragma once
 
 #include <span>

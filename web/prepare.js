@@ -1,10 +1,10 @@
-// Lists that a chart needs and that the results hold in another shape.
+// Reshapes lists of the results for the charts.
 
 const finite = (values) => values.filter((value) => Number.isFinite(value));
 const unique = (values) => [...new Set(values)];
 const between = (low, high) => (value) => (value == null ? value : Math.min(high, Math.max(low, value)));
 
-// What the frame of an output shows: truth and rows, and as much again above and below.
+// The vertical range of an output: truth and rows, and as much again above and below.
 function frame(rows) {
   const seen = finite(rows.flatMap((row) => [row.truth, row.y]));
   const shown = seen.length > 0 ? seen : finite(rows.flatMap((row) => [row.lower, row.upper]));
@@ -39,7 +39,7 @@ export function bandPanels({ band = [], points = [] }) {
 
 const responseLists = { numeric: 'response_numbers', datetime: 'response_dates' };
 
-// Numbers, dates and everything that is chosen from a list have charts of their own.
+// Numbers, dates and categories have separate charts.
 function responsesByKind({ response = [] }) {
   const lists = {};
   for (const row of response) {
@@ -49,7 +49,7 @@ function responsesByKind({ response = [] }) {
   return lists;
 }
 
-// With several targets each has a region, or a method, of its own.
+// With several targets each has its own region or method.
 function byTarget(rows, field) {
   return rows.map((row) => (row.target ? { ...row, [field]: [row.target, row[field]].filter(Boolean).join(', ') } : row));
 }

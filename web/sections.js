@@ -1,12 +1,12 @@
 // What the page says about each chart and each experiment.
 
-// By name: the chart in charts/ (its own name unless `chart` says otherwise), and its words. Standard
-// charts are drawn in every section that has their data.
+// The texts of each chart, by name. The chart is charts/NAME.json, unless `chart` names another. Standard charts are
+// drawn in every section that has their data.
 export const figures = {
   band: {
     standard: true,
     title: 'Prediction and its uncertainty',
-    caption: 'Line: predicted mean. Band: two standard deviations to either side. Dashed: the function that made the data. Dots: training rows. Bands are cut at the frame.',
+    caption: 'Line: predicted mean. Band: two standard deviations to either side. Dashed: the function that generated the data. Dots: training rows. Bands are cut off at the frame.',
     alternative: 'Small multiples, one per method: predicted mean over x with a band of two standard deviations, the true function dashed, the training rows as dots.',
   },
   convergence: {
@@ -29,8 +29,8 @@ export const figures = {
   sweep: {
     standard: true,
     title: 'Sensitivity to the settings',
-    caption: 'Training negative log-likelihood for each learning rate (across) and each pair of β₂ and damping (down). A cross: it diverged.',
-    alternative: 'Heat maps: training negative log-likelihood by learning rate and by β₂ with damping, the least over the epochs and the last.',
+    caption: 'Training negative log-likelihood for each learning rate (across) and each pair of β₂ and damping (down). Cross: diverged.',
+    alternative: 'Heat maps: training negative log-likelihood by learning rate and by β₂ with damping, the smallest over the epochs and the last.',
   },
   times: {
     standard: true,
@@ -41,19 +41,19 @@ export const figures = {
   weights: {
     standard: true,
     title: 'Beliefs about the weights',
-    caption: 'A square per weight: its area is the size of the mean, its colour the sign, and the more solid it is, the larger the mean is beside its deviation.',
-    alternative: 'Hinton diagrams, one per layer: a square per weight, sized by its mean, coloured by its sign, more solid the more certain it is.',
+    caption: 'One square per weight. Area: size of the mean. Colour: its sign. The more solid, the larger the mean is relative to its standard deviation.',
+    alternative: 'Hinton diagrams, one per layer: one square per weight, sized by its mean, coloured by its sign, and more solid the more certain it is.',
   },
   marginals: {
     standard: true,
     title: 'Marginals',
-    caption: 'Shaded: the exact density. Lines: what each method believes.',
-    alternative: 'Line charts, one per setting and variable: density of each method’s marginal beside the exact one.',
+    caption: 'Shaded: the exact density. Lines: the marginal of each method.',
+    alternative: 'Line charts, one per setting and variable: density of each method’s marginal and of the exact one.',
   },
   pit: {
     standard: true,
     title: 'Probability integral transform',
-    caption: 'How often the truth falls at each predicted probability. Flat at 1: calibrated. A valley: intervals too wide. Walls at the ends: too narrow.',
+    caption: 'How often the truth falls at each predicted probability. Flat at 1: calibrated. Higher in the middle: intervals too wide. Higher at the ends: too narrow.',
     alternative: 'Histograms of the probability integral transform, with the uniform density as a dashed line at 1.',
   },
   training: {
@@ -65,7 +65,7 @@ export const figures = {
   'response-numbers': {
     standard: true,
     title: 'Response to each input',
-    caption: 'The prediction as one input moves and the others stay. Light band: 95 % interval. Dark band: the part of it that more rows could remove.',
+    caption: 'The prediction as one input varies and the others stay fixed. Light band: 95 % interval. Dark band: the part of it that more rows could remove.',
     alternative: 'Small multiples, one per input: predicted mean with its 95 % interval and the epistemic part of it.',
   },
   'response-dates': {
@@ -77,47 +77,47 @@ export const figures = {
   'response-choices': {
     standard: true,
     title: 'Response to categories',
-    caption: 'The same for inputs that are chosen from a list. Thin: 95 % interval. Thick: the part of it that more rows could remove.',
+    caption: 'The same for inputs that are categories. Thin: 95 % interval. Thick: the part of it that more rows could remove.',
     alternative: 'Small multiples, one per input: predicted mean of every category with its 95 % interval and the epistemic part of it.',
   },
   'master-error': {
     title: 'Marginal error against message error',
-    caption: 'Dots: the error of the marginal. Ticks: the theorem’s bound for the same setting, above its dot in every case.',
+    caption: 'Dots: the error of the marginal. Ticks: the theorem’s bound for the same setting, always above its dot.',
     alternative: 'Scatter plots on logarithmic axes, one per width of the incoming message: error of the marginal against error of the message, with the bound of each setting as a tick.',
   },
   'master-ratio': {
     title: 'How much of the bound is used',
-    caption: 'Error of the marginal over its bound. The theorem says that no point lies above the dashed line.',
+    caption: 'Error of the marginal divided by its bound. The theorem says that no point lies above the dashed line.',
     alternative: 'Line charts, one per width of the incoming message: ratio of marginal error to bound against the signal-to-noise ratio, with a dashed line at 1.',
   },
   tightness: {
     title: 'Error and bound, one parameter at a time',
-    caption: 'The other two parameters stay at r = 2, slope 0.3 and width 1.',
+    caption: 'The other two parameters are fixed at r = 2, slope 0.3 or width 1.',
     alternative: 'Three line charts on a logarithmic axis: marginal error and bound over the signal-to-noise ratio, the slope, and the width of the incoming message.',
   },
   snr: {
     title: 'Error of the marginal against the signal-to-noise ratio',
-    caption: 'Solid: by quadrature. Dotted: by the paper’s histogram of 500,000 samples, which levels off at its own bias. Dashed grey: 1/r². Below 10⁻⁸ nothing is drawn.',
+    caption: 'Solid: by quadrature. Dotted: by the paper’s histogram of 500,000 samples, which levels off at its own bias. Dashed grey: 1/r². Values below 10⁻⁸ are not drawn.',
     alternative: 'Two line charts on logarithmic axes, product and leaky ReLU: KL of the marginal against r for both rules, by quadrature and by histogram, with a reference line that falls like 1/r².',
   },
   'copy-to-gaussian': {
     title: 'Log-normal to Gaussian',
     caption: 'The divergence is the same along each row: it depends on σ alone.',
-    alternative: 'Heat map: KL divergence by mean and deviation of the logarithm; constant along the mean.',
+    alternative: 'Heat map: KL divergence by mean and standard deviation of the logarithm; constant along the mean.',
   },
   'copy-to-lognormal': {
     title: 'Gaussian to log-normal',
     caption: 'Both axes double every second cell. The divergence is the same along each diagonal: it depends on r = μ/σ alone.',
-    alternative: 'Heat map: KL divergence by mean and deviation of the Gaussian; constant along lines of equal ratio.',
+    alternative: 'Heat map: KL divergence by mean and standard deviation of the Gaussian; constant along lines of equal ratio.',
   },
   consistency: {
     title: 'Message error as the inputs concentrate',
-    caption: 'From left to right the inputs narrow. Conjugate factors are exact and not drawn. A level line does not vanish: the kink of the leaky ReLU, and the linear rule with a wide message on its own edge.',
+    caption: 'The inputs narrow from left to right. Conjugate factors are exact and not drawn. A flat line is an error that does not vanish: at the kink of the leaky ReLU, and for the linear rule with a wide message on its own edge.',
     alternative: 'Line charts on logarithmic axes, one per factor and direction: message error against the width of the inputs.',
   },
   'pathologies-shares': {
     title: 'Negative precisions and failures',
-    caption: 'Single factors, one training example on a network, and twenty that share its weights (joint).',
+    caption: 'Single factors, one training example on a network, and twenty examples that share its weights (joint).',
     alternative: 'Dot plots by engine and set of graphs: share of messages with negative precision, share of graphs on which inference failed.',
   },
   'pathologies-error': {
@@ -127,7 +127,7 @@ export const figures = {
   },
   'long-runs': {
     title: 'Held-out likelihood after many epochs',
-    caption: 'Higher is better. With no ledger the data are counted again in every epoch.',
+    caption: 'Higher is better. Without a ledger, every epoch counts the data again.',
     alternative: 'Line chart: held-out log-likelihood against the number of epochs, one line per ledger mode.',
   },
   settling: {
@@ -137,7 +137,7 @@ export const figures = {
   },
 };
 
-// Of one method over many tasks, beside the paper's.
+// Figures of one method over many tasks, and the paper's.
 const methodColumns = [
   'method', 'seeds', 'extrapolation_nll_median', 'extrapolation_nll_iqr', 'paper_extrapolation_nll_median', 'paper_extrapolation_nll_iqr',
   'calibration_delta_median', 'calibration_delta_iqr', 'paper_calibration_delta_median', 'epochs_median', 'paper_epochs_median', 'failures', 'negative',
@@ -148,29 +148,29 @@ export const sections = {
   regression: {
     title: 'Regression',
     paper: 'Paper: section 4.3, App. E.1',
-    text: 'A network of 83 weights learns 200 rows of a function that a network of the same shape has drawn, and is asked about points outside the range that it has seen.',
+    text: 'A network of 83 weights learns 200 rows of a function drawn from a network of the same shape, and predicts outside the range of these rows.',
     charts: ['band', 'weights', 'convergence', 'tasks'],    tables: methodTables,
   },
   adam: {
-    title: 'Beside Adam',
+    title: 'Compared with Adam',
     paper: 'Paper: App. E.2',
-    text: 'The same tasks, learnt by gradient descent with Adam. It is told the noise, and has no opinion on where it has seen nothing: its band is as wide there as anywhere.',
+    text: 'The same tasks, learnt by gradient descent with Adam. It is given the noise and has no uncertainty about the function: its band is equally wide everywhere.',
     charts: ['convergence', 'band', 'tasks'],    tables: methodTables,
   },
   adamw: {
-    title: 'Beside AdamW',
+    title: 'Compared with AdamW',
     paper: 'Paper: App. E.3',
     text: 'Adam with decoupled weight decay, at several strengths of decay.',
     charts: ['tasks', 'band', 'convergence'],    tables: methodTables,
   },
   ivon: {
-    title: 'Beside IVON',
+    title: 'Compared with IVON',
     paper: 'Paper: App. E.5',
     text: 'A variational optimiser with its own uncertainty, at every combination of its settings: how much depends on choosing them well?',
     charts: ['sweep', 'convergence', 'tasks', 'band'],    tables: methodTables,
   },
   laplace: {
-    title: 'Beside the Laplace approximation',
+    title: 'Compared with the Laplace approximation',
     paper: 'Paper: App. E.6',
     text: 'A network trained to its mode, then given a Gaussian from the diagonal of the curvature there.',
     charts: ['band', 'tasks', 'times'],    tables: methodTables,
@@ -178,7 +178,7 @@ export const sections = {
   calibration: {
     title: 'Calibration',
     paper: 'Paper: App. E.7',
-    text: 'How often the truth lies inside intervals of every level, where rows were seen and where none were.',
+    text: 'How often the truth lies inside intervals of every level, inside and outside the range of the training rows.',
     charts: ['calibration', 'tasks'],    tables: methodTables,
   },
   mismatch: {
@@ -194,9 +194,9 @@ export const sections = {
     charts: ['convergence', 'band', 'calibration', 'times'],    tables: [{ title: 'Methods', columns: ['method', 'seeds', 'train_nll_epoch2', 'train_nll', 'paper_train_nll', 'epochs_to_tolerance', 'paper_epochs', 'train_nll_at_tolerance', 'extrapolation_nll_median', 'calibration_delta', 'paper_calibration_delta', 'milliseconds_per_epoch', 'failures', 'negative'] }],
   },
   exact: {
-    title: 'Beside exact inference',
+    title: 'Compared with exact inference',
     paper: 'Beyond the paper',
-    text: 'The same tasks by Hamiltonian Monte Carlo, which needs no approximation of messages: what part of the error is the method’s, and what part is the model’s?',
+    text: 'The same tasks by Hamiltonian Monte Carlo, which does not approximate messages: how much of the error comes from the method, and how much from the model?',
     charts: ['band', 'tasks', 'calibration'],    tables: [...methodTables, { title: 'Chains', where: (row) => row.max_rhat != null, columns: ['seed', 'extrapolation_nll', 'extrapolation_nll_of_mixture', 'max_rhat', 'divergences'] }],
   },
   'master-theorem': {
@@ -209,21 +209,21 @@ export const sections = {
   tightness: {
     title: 'How tight the bound is',
     paper: 'Paper: App. C.2',
-    text: 'The same bound, with one parameter moving at a time.',
+    text: 'The same bound, with one parameter varied at a time.',
     charts: ['tightness'],
     tables: [{ title: 'Sweeps', where: (row) => row.sweep, columns: ['sweep', 'r', 'slope', 'incoming_width', 'delta', 'marginal_kl', 'bound', 'ratio'] }],
   },
   snr: {
     title: 'The rate 1/r²',
     paper: 'Paper: App. C.3',
-    text: 'The more certain the inputs of a product or a leaky ReLU are beside their size, the closer the backward message comes to the exact one.',
+    text: 'The more certain the inputs of a product or a leaky ReLU are relative to their size, the closer the backward message is to the exact one.',
     charts: ['snr'],
     tables: [{ title: 'Sweep', columns: ['factor', 'rule', 'r', 'kl_quadrature', 'kl_histogram', 'histogram_bias', 'effective_samples'] }],
   },
   copy: {
     title: 'Between Gaussian and log-normal',
     paper: 'Paper: App. C.4',
-    text: 'The product’s backward message passes through log-normals. What each change of family costs.',
+    text: 'The product’s backward message goes through log-normals: what does each change of family cost?',
     charts: ['copy-to-gaussian', 'copy-to-lognormal'],
     tables: [{ title: 'Cells', columns: ['step', 'mu', 'sigma', 'r', 'kl', 'kl_quadrature'] }],
   },
@@ -251,7 +251,7 @@ export const sections = {
   coverage: {
     title: 'Which theorem covers which message',
     paper: 'Paper: App. B.7',
-    text: 'The paper’s table beside what the factors of the library declare about themselves.',
+    text: 'The paper’s table, compared with what the library’s factors declare.',
     tables: [
       { title: 'The paper’s table', where: (row) => row.table === 'paper', columns: ['factor', 'direction', 'proper', 'theorem', 'agrees'] },
       { title: 'The library’s messages', where: (row) => row.table === 'library', columns: ['factor', 'density', 'to', 'proper', 'theorem', 'conformance', 'agrees'] },
@@ -267,7 +267,7 @@ export const sections = {
   'long-runs': {
     title: 'Long runs',
     paper: 'Beyond the paper',
-    text: 'What replacing old messages is for: 400 epochs with a ledger of batch messages, beside a filter that has none.',
+    text: 'Why old messages are replaced: 400 epochs with a ledger of batch messages, compared with a filter that has none.',
     charts: ['long-runs'],
   },
   settling: {

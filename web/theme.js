@@ -3,8 +3,8 @@
 const light = { ink: '#1c1f24', faint: '#5c6370', grid: '#e4e6ea', paper: '#ffffff', shade: '#c9cdd4' };
 const dark = { ink: '#e8eaee', faint: '#a3a9b5', grid: '#31353d', paper: '#15171b', shade: '#4a505b' };
 
-// A method has the same colour in every chart. The hues are Okabe and Ito's and, beyond them, Tol's:
-// told apart by eyes that do not see red and green alike.
+// A method has the same colour in every chart. The hues are Okabe and Ito's and, beyond them, Tol's, which colour-blind
+// readers can tell apart.
 const methodColours = {
   direct: ['#0072b2', '#4aa8e0'],
   linear: ['#d55e00', '#f2853a'],
@@ -31,7 +31,7 @@ const otherColours = [
   ['#7a5c3e', '#c2a283'],
 ];
 
-// Scale of the colours for these methods, in the order of the list above, strangers last.
+// Colour scale for these methods, in the order of the list above, unknown ones last.
 export function methodScale(methods, isDark) {
   const known = Object.keys(methodColours).filter((method) => methods.includes(method));
   const strangers = methods.filter((method) => !(method in methodColours));
@@ -67,7 +67,7 @@ export function config(isDark, width) {
     range: { category: otherColours.map((pair) => pair[isDark ? 1 : 0]), heatmap: { scheme: 'viridis' } },
     line: { strokeWidth: 2 },
     point: { filled: true, size: 32, opacity: 1 },
-    // What a specification names by role, not by colour.
+    // Styles that a specification names by role, not by colour.
     style: {
       ink: { color: ink, stroke: ink, fill: ink },
       truth: { color: ink, stroke: ink, fill: null, strokeDash: [5, 4], strokeWidth: 1.6 },

@@ -18,7 +18,7 @@
 #include <random>
 #include <utility>
 
-// OpenBLAS keeps threads of its own, of which torch knows nothing. Absent with another BLAS.
+// OpenBLAS has its own threads, which torch does not know. Absent with another BLAS.
 extern "C" __attribute__((weak)) void openblas_set_num_threads(int count);
 
 namespace dma::baselines {
@@ -28,16 +28,16 @@ using torch::Tensor;
 
 std::int64_t signed_size(std::size_t n) { return static_cast<std::int64_t>(n); }
 
-// A copy.
+// A matrix with a copy of the values.
 Tensor matrix(const double* values, std::size_t rows, std::size_t columns,
               torch::ScalarType type = torch::kDouble) {
-  // from_blob takes a pointer to what may change; the copy leaves the original alone.
+  // from_blob takes a non-const pointer; the copy leaves the original alone.
   return torch::from_blob(const_cast<double*>(values), {signed_size(rows), signed_size(columns)},
                           torch::kDouble)
       .to(type, false, true);
 }
 
-// As many values as the network has weights, one matrix per layer.
+// One value per weight, as one matrix per layer.
 std::vector<Tensor> matrices(const TorchProblem& problem, const double* values,
                              torch::ScalarType type = torch::kDouble) {
   std::vector<Tensor> all;
@@ -172,7 +172,7 @@ class AdamTraining {
   }
 
  private:
-  // Its mean, without the constant.
+  // The mean loss, without the constant.
   Tensor nll(const Tensor& inputs, const Tensor& targets) const {
     return torch::mse_loss(network_(inputs), targets) / (2 * noise_);
   }
@@ -201,7 +201,7 @@ bool finite(const std::vector<double>& values) {
   return std::isfinite(std::accumulate(values.begin(), values.end(), 0.0));
 }
 
-// That the processor spent on this thread, which does all the work: what others take of the machine is not Adam's.
+// Processor seconds of this thread, which does all the work: other programs do not count against Adam.
 double thread_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -249,7 +249,7 @@ std::vector<double> hessian_diagonal(const TorchProblem& problem, const double* 
   return diagonal;
 }
 
-// The alternatives system gives every BLAS the same name: the file behind it tells them apart.
+// The alternatives system gives every BLAS the same name, so the file behind it is resolved.
 int find_blas(dl_phdr_info* library, std::size_t /*size*/, void* found) {
   const std::string name = library->dlpi_name;
   if (name.find("blas") == std::string::npos) return 0;
@@ -269,7 +269,7 @@ std::string blas() {
 }  // namespace
 }  // namespace dma::baselines
 
-// Experiments run their tasks in parallel: one thread each.
+// Experiments run their tasks in parallel, so each uses one thread.
 const dma::baselines::TorchFunctions* dma_torch_functions() {
   at::set_num_threads(1);
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);

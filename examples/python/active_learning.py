@@ -1,15 +1,15 @@
 """Active learning: label the rows that the model is least sure about.
 
-A label costs something, inputs are cheap. Both arms start with the same 20 labelled rows and label ten more at
-a time, up to 120: "active" those candidates with the largest epistemic deviation, "random" any. After each step
-the model is fitted anew, with its defaults, and judged on rows that neither arm may label. Repeat r draws held-out
-rows, candidates and start with the seed r; noise does not count for the choice, because no label can remove it.
+Inputs are cheap, labels are not. Both arms start with the same 20 labelled rows and label ten more at a time, up to
+120: "active" labels the candidates with the largest epistemic standard deviation, "random" any. Noise does not count
+for the choice, because no label can remove it. After each step the model is fitted again with its defaults, and scored
+on rows that neither arm may label. Repeat r draws held-out rows, candidates and start with seed r.
 
 The plain rule may choose ten rows that resemble each other. --choice diverse takes them one by one, each where the
-functions that the model thinks possible (sample_y) still differ most once the values of those before are known.
+functions that the model considers possible (sample_y) still differ most, given the values of those before.
 
 It prints RMSE and NLL on the held-out rows by number of labels, the paired comparison of the two arms, and how
-many random labels do what the active ones did. With -o it draws both curves.
+many random labels are as good as the active ones. With -o it draws both curves.
 
     python3 examples/python/active_learning.py --data DIR --set energy -o active_learning.png
 
@@ -36,7 +36,7 @@ def read_table(folder, name):
     places = [folder / part / (name + end) for part in ("", "uci") for end in (".csv", ".csv.gz")]
     path = next((place for place in places if place.exists()), None)
     if path is None:
-        raise SystemExit(f"there is no {name}.csv nor {name}.csv.gz in {folder} or {folder / 'uci'}")
+        raise SystemExit(f"there is no {name}.csv or {name}.csv.gz in {folder} or {folder / 'uci'}")
     table = np.loadtxt(path, delimiter=",", skiprows=1)
     return table[:, :-1], table[:, -1]
 
@@ -62,7 +62,7 @@ def most_unsure_together(model, X, candidates):
 
 
 def at_random(model, X, candidates):
-    return candidates[:STEP]  # they stand in random order
+    return candidates[:STEP]  # they are in random order
 
 
 CHOICES = {"largest": most_unsure, "diverse": most_unsure_together}
@@ -148,20 +148,20 @@ def draw(path, title, rows, scores):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, metavar="DIR", help="where NAME.csv is; default: diabetes")
-    parser.add_argument(
-        "--set", default="energy", metavar="NAME", help="which table of DIR (default: %(default)s)"
-    )
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with NAME.csv (default: diabetes)")
+    parser.add_argument("--set", default="energy", metavar="NAME", help="table in DIR (default: %(default)s)")
     parser.add_argument("--choice", choices=CHOICES, default="largest", help="rule of the active arm")
-    parser.add_argument("--repeats", type=int, default=20, help="at least 2 (default: %(default)s)")
     parser.add_argument(
-        "--quick", action="store_true", help="two repeats, up to 30 labels: only to see it run"
+        "--repeats", type=int, default=20, help="number of repeats, at least 2 (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="two repeats, up to 30 labels: only a quick look"
     )
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
     if options.repeats < 2:
-        parser.error("--repeats must be at least 2: one has no spread")
-    # On so few rows 40 epochs, the default, often end before the fit has settled; both arms are treated alike.
+        parser.error("--repeats must be at least 2: a single one has no spread")
+    # On so few rows the default of 40 epochs often ends before the fit has settled; both arms are treated alike.
     warnings.simplefilter("ignore", ConvergenceWarning)
     X, y = read_table(options.data, options.set)
     name = options.set if options.data else "diabetes"

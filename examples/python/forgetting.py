@@ -1,18 +1,18 @@
-"""Forgetting: customers ask that what their rows taught be taken back.
+"""Forgetting: customers ask for their rows to be forgotten.
 
-scikit-learn's diabetes table, 400 of its patients learnt, 42 looked at. A model keeps what every row told the
+scikit-learn's diabetes table: a model learns 400 patients and predicts the other 42. It keeps what every row told the
 weights (the ledger), so that a row can be divided out without a refit. Three questions, for the default belief
-(all weights one Gaussian, "joint") and for independent weights:
-  - What is exact? Rows that came by partial_fit and are forgotten again leave the model as it was, and forgetting
-    in two steps is forgetting in one: both to rounding.
-  - What is approximate? Rows that the fit itself has seen: the other rows' messages were computed while they
-    were there. Distance to a model fitted anew without them, on the 42 patients, by rows forgotten: with the
-    ledger alone, and with the remaining rows given again (data=...). The yardstick is the distance between two
-    fits that differ in nothing but the seed.
-  - What does it cost, beside that refit?
+(one Gaussian over all weights, "joint") and for independent weights:
+  - What is exact? Rows added by partial_fit and then forgotten leave the model as it was, and forgetting in two steps
+    is the same as in one; both to rounding.
+  - What is approximate? Rows that the fit itself has seen, because the other rows' messages were computed while they
+    were there. The distance to a new fit without them, on the 42 patients, by number of rows forgotten: with the
+    ledger alone, and with the remaining rows given again (data=...). For comparison, the distance between two fits
+    that differ only in the seed.
+  - What does it cost, compared with that refit?
 
-It prints all three; distance: mean of |difference of means| / std, and the mean ratio of the stds. With -o it
-draws the distances.
+It prints all three. The distance is the mean of |difference of means| / std, and the mean ratio of the stds. With -o
+it draws the distances.
 
     python3 examples/python/forgetting.py -o forgetting.png
 """
@@ -120,10 +120,10 @@ def draw(path, counts, all_results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="60 rows, 1 or 5 forgotten: only to see it run")
+    parser.add_argument("--quick", action="store_true", help="60 rows, 1 or 5 forgotten: only a quick look")
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the defaults are what is looked at
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the defaults are meant to be tested
     X, y = load_diabetes(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     X, y, probes = X[order[42:]], y[order[42:]], X[order[:42]]

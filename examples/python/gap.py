@@ -1,11 +1,11 @@
-"""A gap in the data: the band widens where nothing was seen.
+"""A gap in the data: the band widens where there are no rows.
 
-Eighty rows of a noisy wave of one input, none of them between -1 and 1.5 nor beyond ±4. The model gets the rows
-and nothing else: how large the noise is, how smooth the wave and when to stop it finds by itself.
+Eighty rows of a noisy wave of one input, none of them between -1 and 1.5 or beyond ±4. The model gets only the rows:
+it finds the noise level, the smoothness of the wave and when to stop by itself.
 
-It prints the epistemic deviation (what more rows could remove) and the noise (what no row can) where rows are, in
-the gap and outside, and how much of the true wave lies in the band that belongs to the function alone. With -o
-it draws mean, 95 % interval, the part of it that is epistemic, and a few functions that the model thinks possible.
+It prints the epistemic standard deviation (which more rows could remove) and the noise (which none can) where there are
+rows, in the gap and outside, and how much of the true wave lies in the band of the function alone. With -o it draws the
+mean, the 95 % interval, its epistemic part, and a few functions that the model considers possible.
 
     python3 examples/python/gap.py -o gap.png
 """
@@ -72,11 +72,12 @@ def draw(path, model, X, y):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=80, help="default: %(default)s")
+    parser.add_argument("--rows", type=int, default=80, help="number of rows (default: %(default)s)")
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
     X, y = rows_with_a_gap(options.rows, seed=0)
-    # 40 epochs, the default, end with a warning that the fit has not settled: on one column more cost nothing.
+    # The default of 40 epochs ends with a warning that the fit has not settled; on one column, more cost next to
+    # nothing.
     model = DMARegressor(max_epochs=400, random_state=0).fit(X, y)
     print_widths(model)
     if options.o:

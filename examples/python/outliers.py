@@ -1,16 +1,16 @@
-"""Gross errors in y: what the interval does, which rows are suspicious, and what forgetting them brings.
+"""Gross errors in y: what they do to the interval, which rows are suspicious, and what forgetting them gains.
 
-Friedman's function of ten columns (five of them say nothing), 300 rows with noise of deviation 1; in nine of the
-rows y is wrong by 10 to 20. The noise is learnt, with its tails: a few gross errors widen them. Then each row is
-looked at: does it lie outside of the 99.9 % interval of
+Friedman's function of ten columns (five of them irrelevant), 300 rows with noise of standard deviation 1; in nine rows
+y is wrong by 10 to 20. The noise is learnt with its tails, which a few gross errors widen. Then each row is checked:
+is it outside the 99.9 % interval of
   - the model that learnt it,
   - the model after forgetting just this row (no refit, two hundredths of a second),
   - a model fitted to the other four fifths of the table (five refits)?
-The rows that the last reading suspects are forgotten, and the model learns the rest again (data=...).
+The rows that the last check suspects are forgotten, and the model learns the rest again (data=...).
 
-It prints how many of the nine each reading finds and how many good rows it blames, then RMSE, coverage and width
-on 2000 clean rows; and coverage of mean ± z std beside that of predict_interval. Seeds 0, 1, ...; means over them.
-With -o it draws the third reading for the seed 0.
+It prints how many of the nine each check finds and how many good rows it blames; RMSE, coverage and width on 2000 clean
+rows; and the coverage of mean ± z std and of predict_interval. All are means over the seeds 0, 1, .... With -o it draws
+the third check for seed 0.
 
     python3 examples/python/outliers.py -o outliers.png
 """
@@ -101,7 +101,7 @@ def experiment(seed, rows):
         "with the errors": on_clean_rows(model, *test),
         "suspects forgotten": on_clean_rows(mended, *test),
         "  ... and the rest learnt again": on_clean_rows(settled, *test),
-        "fitted anew without suspects": on_clean_rows(fit(X[~suspects], y[~suspects], seed), *test),
+        "new fit without suspects": on_clean_rows(fit(X[~suspects], y[~suspects], seed), *test),
         "never saw an error": on_clean_rows(
             fit(*make_friedman1(rows, noise=1.0, random_state=seed), seed), *test
         ),
@@ -160,12 +160,14 @@ def draw(path, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5, help="seeds 0, 1, ... (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="one repeat of 60 rows: only to see it run")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="number of seeds 0, 1, ... (default: %(default)s)"
+    )
+    parser.add_argument("--quick", action="store_true", help="one repeat of 60 rows: only a quick look")
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
     repeats, rows = (1, 60) if options.quick else (options.repeats, 300)
-    # The default of 40 epochs often ends before the last digit of the likelihood stands still.
+    # The default of 40 epochs often ends before the likelihood has settled to the last digit.
     warnings.simplefilter("ignore", ConvergenceWarning)
     print_means([experiment(seed, rows) for seed in range(repeats)])
     if options.o:

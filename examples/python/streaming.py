@@ -1,18 +1,18 @@
-"""Rows that arrive in blocks: learn as they come, and when to learn everything again.
+"""Rows that arrive in blocks: learning them as they come, and when to learn everything again.
 
-A hundred rows of Friedman's function (noise 1) are there at the start, then blocks of thirty arrive. Each block is
-predicted before it is learnt (prequential error), so that nothing is judged on what it has seen. In one stream
-nothing changes; in the other the function drifts from the fifth block on: what the first column said, another
-column says more and more. Six ways to keep up:
-  - never: the first model, for ever
-  - partial_fit: the new rows on top of what is known, nothing else
-  - data= each fifth: partial_fit, but each fifth time with the old rows given again (data=...)
+It starts with a hundred rows of Friedman's function (noise 1); then blocks of thirty arrive. Each block is predicted
+before it is learnt (prequential error), so no model is scored on rows it has seen. In one stream nothing changes; in
+the other the function drifts from the fifth block on: another column gradually takes over from the first. Six ways to
+keep up:
+  - never: keep the first model
+  - partial_fit: add only the new rows
+  - data= each fifth: partial_fit, every fifth time with the old rows given again (data=...)
   - data= each time: partial_fit with the old rows given again
-  - refit: fitted anew to everything after each block
-  - last 150 rows: fitted anew to those only
+  - refit: fit to everything again after each block
+  - last 150 rows: fit to these only
 
-It prints RMSE and NLL over the blocks, early and late, and the CPU time of each way; seeds 0, 1, ..., means over
-them. With -o it draws the errors of both streams block by block.
+It prints RMSE and NLL over the blocks, early and late, and the CPU time of each way, as means over the seeds 0, 1, ....
+With -o it draws the errors of both streams block by block.
 
     python3 examples/python/streaming.py -o streaming.png
 """
@@ -134,12 +134,14 @@ def draw(path, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=3, help="seeds 0, 1, ... (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="one repeat of two blocks: only to see it run")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="number of seeds 0, 1, ... (default: %(default)s)"
+    )
+    parser.add_argument("--quick", action="store_true", help="one repeat of two blocks: only a quick look")
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
     repeats, blocks = (1, 2) if options.quick else (options.repeats, 10)
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the defaults are what is looked at
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the defaults are meant to be tested
     results = {}
     for name, drifts in (("nothing changes", False), ("drift from block 5", True)):
         runs = {way: [] for way in WAYS}

@@ -1,5 +1,5 @@
-// experiments/task/task.h: the paper's one-dimensional tasks (App. E, F, G): data drawn from a network, and
-// how well a fit predicts beyond them.
+// experiments/task/task.h: the paper's one-dimensional tasks (App. E, F, G): data drawn from a network, and scores for
+// predictions beyond them.
 #pragma once
 
 #include <dma/belief/posterior.h>
@@ -43,10 +43,10 @@ Task large_task(std::uint64_t seed);
 // The seven features of App. E, standardised over [-5, 5], and the constant 1.
 std::vector<double> regression_features(double x);
 
-// The seed of the model's own prior means, which know nothing of the data's.
+// The seed of the model's prior means, which are independent of the data's.
 std::uint64_t prior_seed(std::uint64_t task_seed, std::size_t member = 0);
 
-// Gaussians.
+// Gaussian predictions.
 std::vector<Predicted> as_predicted(const Prediction& prediction);
 
 // Mean of -log density over rows and outputs.
@@ -55,7 +55,7 @@ double mean_nll(const std::vector<Predicted>& predicted, const std::vector<doubl
 // 0.05, 0.10, ..., 0.95.
 std::vector<double> calibration_levels();
 
-// Share of the values that the central interval of each of these levels holds.
+// Share of the values inside the central interval of each of these levels.
 std::vector<double> coverage_curve(const std::vector<Predicted>& predicted,
                                    const std::vector<double>& y);
 

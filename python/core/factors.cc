@@ -14,7 +14,7 @@ namespace {
 
 namespace py = pybind11;
 
-// What the headers do not say: the class in Python, and its documentation.
+// The class name in Python and its documentation, which the headers do not contain.
 struct Words {
   const char* name;
   const char* summary;
@@ -25,24 +25,25 @@ struct Words {
 
 // In the order of BuiltinFactors.
 constexpr std::array<Words, std::tuple_size_v<BuiltinFactors>> words{{
-    {"Prior", "What is known about x beforehand.", "x",
+    {"Prior", "What is known about x in advance.", "x",
      "mean : float\nvariance : float\n    0 fixes x at the mean.",
      ">>> dma.Prior(3, variance=2)\nPrior(mean=3.0, variance=2.0)"},
-    {"Observation", "A value of z that was seen, with Gaussian noise.", "z",
-     "value : float\nvariance : float\n    Of the noise; 0 is an observation without noise.",
+    {"Observation", "An observed value of z, with Gaussian noise.", "z",
+     "value : float\nvariance : float\n    Variance of the noise; 0 is an observation without "
+     "noise.",
      ">>> dma.Observation(10, 5).value\n10.0"},
     {"WeightedSum", "z = a_1 x_1 + ... + a_n x_n + offset + noise.", "z, x_1, ..., x_n",
      "coefficients : sequence of float\n    a_1, ..., a_n.\noffset : float\nvariance : float\n"
-     "    Of the noise.",
+     "    Variance of the noise.",
      ">>> dma.WeightedSum([1, -1])  # z = x_1 - x_2\n"
      "WeightedSum(coefficients=[1.0, -1.0], offset=0.0, variance=0.0)"},
-    {"Equality", "All of its variables are equal.", "x_0, x_1, ..., as many as it is added to",
+    {"Equality", "All its variables are equal.", "x_0, x_1, ..., as many as it is added to",
      "None.", ">>> dma.Equality()\nEquality()"},
     {"Product", "z = x y.", "z, x, y", "None.", ">>> dma.Product()\nProduct()"},
     {"LeakyRelu", "y = max(0, x) + slope min(0, x).", "y, x",
-     "slope : float\n    Not negative. With slope 0 the direct rule has no message to x.",
+     "slope : float\n    At least 0. With slope 0 the direct rule has no message to x.",
      ">>> dma.LeakyRelu(0.1).slope\n0.1"},
-    {"LogNormalCopy", "x = sign exp(l): a variable beside its logarithm.", "x, l",
+    {"LogNormalCopy", "x = sign exp(l): a variable and its logarithm.", "x, l",
      "sign : int\n    1 or -1.", ">>> dma.LogNormalCopy()\nLogNormalCopy(sign=1)"},
     {"GreaterThan", "x is greater than a threshold.", "x", "threshold : float",
      ">>> dma.GreaterThan()\nGreaterThan(threshold=0.0)"},
@@ -151,7 +152,7 @@ void bind_builtins(py::module_& module, GraphClass& graph, std::index_sequence<K
   (bind(words[K], static_cast<const std::tuple_element_t<K, BuiltinFactors>*>(nullptr)), ...);
 }
 
-// A message must not ask for more memory than there is.
+// A message must not need more memory than there is.
 constexpr std::size_t most_points = 1'000'000;
 
 template <std::size_t N>

@@ -106,7 +106,7 @@ InferenceOptions options_of(const std::string& engine, const std::string& rule, 
           .on_improper = choose("on_improper", on_improper, improper)};
 }
 
-// Beliefs, with what a look-up is checked against: the graph may have grown since.
+// Beliefs, with the sizes to check look-ups against: the graph may have grown since.
 struct SizedBeliefs {
   Beliefs beliefs;
   std::size_t variables = 0;

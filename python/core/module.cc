@@ -1,4 +1,4 @@
-// dma._core: the library as Python sees it. What a user calls is written in Python on top of it.
+// dma._core: the library for Python. Users call the Python code on top of it.
 #include <dma/base/error.h>
 #include <dma/belief/independent.h>
 #include <dma/data/atomic_file.h>

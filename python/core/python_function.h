@@ -21,7 +21,7 @@ class PythonFunction {
 
   void operator()(std::span<const double> inputs, std::span<double> y) const {
     const pybind11::gil_scoped_acquire lock;
-    // NumPy's own memory: the function may keep or change what it is given.
+    // The memory is NumPy's own: the function may keep or change it.
     pybind11::array_t<double> points({inputs.size() / y.size(), y.size()});
     std::copy(inputs.begin(), inputs.end(), points.mutable_data());
     const auto values = Values::ensure(evaluate_(points));

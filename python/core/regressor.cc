@@ -1,5 +1,5 @@
-// dma._core: the regressor. A Regressor is never changed: what learns or forgets returns another one, so that
-// threads may predict with the old one meanwhile.
+// dma._core: the regressor. A Regressor never changes: learning and forgetting return another one, so that threads may
+// predict with the old one meanwhile.
 #include <dma/data/atomic_file.h>
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
@@ -102,7 +102,7 @@ void bind_options(py::module_& module) {
 
 // ------------------------------------------------------------------------------------------- predictions
 
-// rows x targets each: what a Predicted is, in four arrays.
+// The members of Predicted in four arrays, rows x targets each.
 struct Predictions {
   std::array<py::array_t<double>, 4> parts;
 
@@ -147,7 +147,7 @@ py::tuple predict(const Regressor& self, const Rows& rows, std::size_t threads) 
   return result.tuple();
 }
 
-// Predictions given back by Python, value by value.
+// Predictions passed back by Python, value by value.
 std::vector<Predicted> predicted_from(const std::array<Numbers, 4>& parts) {
   std::vector<Predicted> predicted(static_cast<std::size_t>(parts[0].size()));
   for (const Numbers& part : parts) {
@@ -336,11 +336,11 @@ struct Changed {
   ChangeReport report;
 };
 
-// What is learnt or forgotten: rows, or a batch by its number.
+// Rows to learn or forget, or the number of a batch.
 template <class What>
 using Change = ChangeReport (*)(Regressor&, const What&, const ChangeOptions&);
 
-// A method that changes a copy; with the training rows, if given, to sweep them again.
+// A method that changes a copy; if the training rows are given, they are swept again.
 template <class What>
 void bind_change(py::class_<Regressor>& regressor, const char* name, const char* what_name,
                  Change<What> change) {
@@ -389,7 +389,7 @@ py::array_t<double> sample(const Regressor& self, const Rows& rows, std::size_t 
       values.data());
 }
 
-// A file that cannot be written is an OSError in Python, one that cannot be read as a model a ValueError.
+// In Python, a file that cannot be written is an OSError, and one that is not a model a ValueError.
 void save(const Regressor& self, const std::filesystem::path& path, bool slim) {
   try {
     self.save(path, slim);

@@ -1,4 +1,4 @@
-// python/core/rows.h: NumPy's columns, read where they stand.
+// python/core/rows.h: NumPy's columns, read in place.
 //
 // A column is a one-dimensional array of float32 or float64 with any stride (a column of a matrix is one), or a
 // pair (codes, values) for text: codes are int32, -1 for an empty cell, values the strings they stand for.
@@ -16,8 +16,8 @@ namespace dma::python {
 
 class Rows {
  public:
-  // Throws ValueError if a column is of another kind or length. Nothing is copied but the text's values; the
-  // arrays are held.
+  // Throws ValueError if a column has another kind or length. Only the text's values are copied; the arrays are kept
+  // alive.
   Rows(std::string source, const std::vector<std::string>& names, const pybind11::list& columns);
 
   std::size_t count() const { return rows_; }

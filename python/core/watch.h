@@ -1,4 +1,4 @@
-// python/core/watch.h: long work without the interpreter lock, that Ctrl-C can end.
+// python/core/watch.h: long work without the interpreter lock, which Ctrl-C can end.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace dma::python {
 
-// What a signal's handler raised, as a value; none if nothing did. Needs the interpreter lock.
+// The exception that a signal handler raised, if any. Needs the interpreter lock.
 inline pybind11::object raised_by_signal() {
   if (PyErr_CheckSignals() == 0) return pybind11::none();
   PyObject* type = nullptr;
@@ -26,7 +26,7 @@ inline pybind11::object raised_by_signal() {
   return pybind11::reinterpret_steal<pybind11::object>(value);
 }
 
-// The last progress that was told, for another thread to read.
+// The last progress reported, for another thread to read.
 class LatestProgress {
  public:
   void set(const FitProgress& progress) {
@@ -43,10 +43,10 @@ class LatestProgress {
   std::optional<FitProgress> progress_;
 };
 
-// Python runs signal handlers in its main thread only, and only between its own instructions: so the work goes
-// to a thread of its own, and the caller's looks out for signals (and tells `show` of progress) ten times a
-// second. An exception that a handler or `show` raises asks the work to stop; it comes back as the second value,
-// beside what the work had reached by then.
+// Python runs signal handlers only in its main thread and only between its own instructions. So the work runs in its
+// own thread, and the caller's thread checks for signals (and reports progress to `show`) ten times a second. An
+// exception from a handler or `show` asks the work to stop; it is returned as the second value, with what the work had
+// reached.
 template <class Work>
 auto watch(const pybind11::object& show, const Work& work) {
   std::atomic<bool> stop = false;

@@ -1,4 +1,4 @@
-"""From what users hold to the columns that the library reads where they stand."""
+"""Turns arrays and frames into the columns that the library reads in place."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _column(series: Any) -> Column:
     if kind == "object":
         return _text(series)
     raise ValueError(
-        f"X, column '{series.name}': its type {series.dtype} is neither numbers, text, categories, booleans "
-        "nor dates; convert it"
+        f"X, column '{series.name}': the type {series.dtype} is not supported; convert it to numbers, text, "
+        "categories, booleans or dates"
     )
 
 
@@ -60,13 +60,13 @@ def _text(series: Any) -> Column:
 
 
 def _as_text(value: Any) -> str:
-    """As pandas writes it into a file: rows are known by what stands in their cells."""
+    """As pandas writes it to a file: rows are recognised by the contents of their cells."""
     text = str(value)
     return text.removesuffix(" 00:00:00") if hasattr(value, "isoformat") else text
 
 
 def target_names(y: Any, count: int, taken: Sequence[str]) -> list[str]:
-    """The names that a series or frame has for its targets, else y or y0, y1, ...; never a feature's."""
+    """Names of the targets from the series or frame, else y or y0, y1, ...; never a feature's name."""
     if is_frame(y):
         names = [str(name) for name in y.columns]
     elif getattr(y, "name", None) is not None:

@@ -30,7 +30,7 @@ def validate_data(estimator: Any, *arrays: Any, allow_nan: bool, **options: Any)
 
 
 def check_frame(estimator: Any, frame: Any, *, reset: bool) -> None:
-    """Remember names and number of a frame's columns, or hold it against those remembered."""
+    """Remember names and number of a frame's columns, or compare with those remembered."""
     if hasattr(validation, "_check_feature_names"):
         validation._check_feature_names(estimator, frame, reset=reset)
         validation._check_n_features(estimator, frame, reset=reset)

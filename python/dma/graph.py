@@ -78,7 +78,7 @@ class Function:
     order : int
         Gauss-Hermite nodes per input: a message takes one call of f with order ** inputs points and a few more.
     tolerance : float
-        What is promised of the message to y, in standard deviations; :func:`check_factor` checks it.
+        Promised error of the message to y, in standard deviations; :func:`check_factor` checks it.
     vectorized : bool
         Whether f takes arrays.
     """
@@ -110,14 +110,14 @@ class Function:
         self.vectorized = bool(vectorized)
         functools.update_wrapper(self, f, assigned=("__doc__",), updated=())
         many = f if vectorized else np.vectorize(f, otypes=[float])
-        # Not a method: a reference back to self would keep both alive for ever.
+        # Not a method: a reference to self would keep both alive for ever.
         evaluate = functools.partial(_evaluate, many, self.name)
         self._core = _core.PythonFactor(evaluate, self.inputs, self.name, self.order, self.tolerance)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # The compiled part has read its parameters: a change would look as if it counted.
+        # The compiled part has already read its parameters, so a change would have no effect.
         if hasattr(self, "_core"):
-            raise AttributeError("a factor does not change; make a new one")
+            raise AttributeError("a factor cannot be changed; make a new one")
         super().__setattr__(name, value)
 
     def __call__(self, *inputs: Any) -> Any:
@@ -140,15 +140,15 @@ def _input_count(f: Callable[..., Any], name: str) -> int:
     try:
         parameters = inspect.signature(f).parameters.values()
     except ValueError:
-        raise ValueError(f"{name} does not tell how many inputs it takes: say inputs=...") from None
+        raise ValueError(f"{name} does not show how many inputs it takes; set inputs=...") from None
     if any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        raise ValueError(f"{name} takes any number of inputs: say inputs=...")
+        raise ValueError(f"{name} takes any number of inputs; set inputs=...")
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(one.kind in positional and one.default is one.empty for one in parameters)
 
 
 def _evaluate(f: Callable[..., Any], name: str, points: Points) -> Points:
-    """f at the points, inputs x points, as the compiled part asks for it: one float per point."""
+    """Evaluates f for the compiled part. Points: inputs x points; returns one float per point."""
     values = np.asarray(_call(f, name, points))
     if not np.can_cast(values.dtype, float, "same_kind"):
         raise TypeError(f"{name} must return real numbers, got an array of type {values.dtype}")
@@ -169,7 +169,7 @@ def _call(f: Callable[..., Any], name: str, points: Points) -> Any:
         if hasattr(error, "add_note"):  # from Python 3.11 on
             error.add_note(
                 f"{name} was called with {len(points)} array(s) of {points.shape[1]} points; "
-                "if it takes numbers only, say dma.factor(..., vectorized=False)"
+                "if it takes only numbers, use dma.factor(..., vectorized=False)"
             )
         raise
 
@@ -180,7 +180,7 @@ def _constant(f: Callable[..., Any], name: str, points: Points, value: Points) -
     if count > 1 and not np.array_equal(np.ravel(f(*points[:, :1])), [value], equal_nan=True):
         raise ValueError(
             f"{name} returned one value for {count} points and another for the first of them alone: "
-            "it is not vectorised; say dma.factor(..., vectorized=False)"
+            "it is not vectorised; use dma.factor(..., vectorized=False)"
         )
     return np.full(count, value, dtype=float)
 
@@ -220,34 +220,34 @@ def factor(
     name: Optional[str] = None,
     vectorized: bool = True,
 ) -> Union[Function, Callable[[Callable[..., Any]], Function]]:
-    """A factor y = f(x_1, ..., x_n) from a function, of 1 to 6 inputs.
+    """Make a factor y = f(x_1, ..., x_n) from a function of 1 to 6 inputs.
 
-    The message to y has the mean and the variance of y under the incoming messages, by Gauss-Hermite
-    quadrature; the messages to the inputs follow from the best linear regression of y on that input.
+    The message to y has the mean and variance of y under the incoming messages, by Gauss-Hermite quadrature.
+    The message to an input follows from the best linear regression of y on that input.
 
     Parameters
     ----------
     f : callable
-        Deterministic. Called once per message, with one array per input that holds every point of the
-        quadrature, and returns an array of the same shape. A single number is taken as a constant, after a
-        second call that makes sure of it. Without f, a decorator.
+        Must be deterministic. It is called once per message, with one array per input that holds every point
+        of the quadrature, and returns an array of the same shape. A single number is taken as a constant, after
+        a second call to confirm it. Without f, a decorator is returned.
     inputs : int, optional
-        How many inputs; by default the parameters of f that have no default.
+        Number of inputs; by default that of the parameters of f without a default.
     order : int, optional
         Nodes per input, 1 to 128; by default 32, 20, 10, 8, 6, 5 for 1 to 6 inputs.
     tolerance : float
-        The promised error of the message to y, in its standard deviations. Smooth functions keep 1e-6; a kink
+        Promised error of the message to y, in its standard deviations. Smooth functions keep 1e-6; a kink
         costs 1e-2 and more. Only :func:`check_factor` reads it.
     name : str, optional
-        By default that of f.
+        Name of the factor; by default that of f.
     vectorized : bool
-        False for a function that takes numbers only; it is then called once per point.
+        False for a function that takes only numbers; it is then called once per point.
 
     Raises
     ------
     ValueError
-        In inference, where f is not finite at a point, or returns the wrong shape. What f itself raises comes
-        through.
+        During inference, if f is not finite at a point or returns the wrong shape. Exceptions of f itself are
+        passed on.
 
     Examples
     --------
@@ -289,7 +289,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class FactorId:
-    """A factor in its place in a graph; made by :meth:`Graph.add`."""
+    """A factor of one graph; made by :meth:`Graph.add`."""
 
     graph: Graph
     index: int
@@ -300,7 +300,7 @@ class FactorId:
 
     @property
     def factor(self) -> Factor:
-        """What was added."""
+        """The factor that was added."""
         return self.graph._factors[self.index]
 
     @property
@@ -320,14 +320,14 @@ class Step(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """In which order messages are sent: one sweep is the forward steps, then the backward steps."""
+    """The order in which messages are sent: a sweep is the forward steps, then the backward steps."""
 
     forward: list[Step]
     backward: list[Step]
 
 
 class ImproperMessage(NamedTuple):
-    """A message that is no distribution: of negative precision, or, under VMP, the point mass it became."""
+    """A message of negative precision or, under VMP, one that became a point mass."""
 
     factor: str
     variable: str
@@ -351,9 +351,9 @@ class Beliefs(Mapping[str, Gaussian]):
     Attributes
     ----------
     sweeps : int
-        How many were run.
+        Number of sweeps run.
     converged : bool or None
-        Whether the marginals came to rest; None without a tolerance.
+        Whether the marginals converged; None without a tolerance.
     last_change : float or None
         The largest movement of a marginal in the last sweep, in standard deviations; None where it was not
         measured.
@@ -363,7 +363,7 @@ class Beliefs(Mapping[str, Gaussian]):
     failed : list of FailedMessage
         Projections that do not exist (EP, ADF).
     collapsed : list of ImproperMessage
-        Where VMP put a point mass on a variable that had a width.
+        Messages by which VMP put a point mass on a variable that had a width.
     improper_marginals : list of str
         Variables whose marginal is not a distribution.
 
@@ -419,11 +419,11 @@ class Beliefs(Mapping[str, Gaussian]):
         return f"Beliefs({len(self)} variables, sweeps={self.sweeps}, messages_sent={self.messages_sent})"
 
     def marginal(self, variable: Union[Variable, str]) -> Gaussian:
-        """The belief about a variable, as ``beliefs[variable]``."""
+        """The belief about a variable; the same as ``beliefs[variable]``."""
         return self[variable]
 
     def message(self, factor: Union[FactorId, str], to: Union[Variable, str, int]) -> Gaussian:
-        """The last message from a factor to one of its variables, or to its edge of this number."""
+        """The last message from a factor to one of its variables, or to the edge of this number."""
         index = self._graph._factor(factor)
         if index >= self._core.factor_count:
             raise ValueError(f"factor '{self._graph._core.factor_name(index)}' is newer than these beliefs")
@@ -462,11 +462,11 @@ class Graph:
         self._factor_by_name: dict[str, int] = {}
 
     def variable(self, name: Optional[str] = None) -> Variable:
-        """A new variable. The name must be new; without one it is called v0, v1, ..."""
+        """Add a variable. The name must be new; without one it is called v0, v1, ..."""
         return Variable(self, self._core.variable() if name is None else self._core.variable(name))
 
     def variables(self, *names: str) -> tuple[Variable, ...]:
-        """New variables of these names.
+        """Add variables with these names.
 
         >>> dma.Graph().variables("x", "y")
         (Variable('x'), Variable('y'))
@@ -476,18 +476,20 @@ class Graph:
     def add(self, factor: Factor, *variables: Union[Variable, str], name: Optional[str] = None) -> FactorId:
         """Add a factor on these variables, in the order of its edges.
 
-        On a graph with cycles the order of adding is the order of the forward sweep.
+        On a graph with cycles, the forward sweep visits factors in the order in which they were added.
 
         Parameters
         ----------
         factor : Prior, Observation, ..., or Function
         *variables : Variable or str
         name : str, optional
-            By default its type and number, such as ``product#2``.
+            Name of the factor; by default its type and number, such as ``product#2``.
         """
         core = factor._core if isinstance(factor, Function) else factor
         if not isinstance(core, (*_BUILT_IN, _core.PythonFactor)):
-            raise TypeError(f"the first argument of add is a factor such as dma.Prior(0, 1), got {factor!r}")
+            raise TypeError(
+                f"the first argument of add must be a factor such as dma.Prior(0, 1), got {factor!r}"
+            )
         if name is not None:
             self._check_new_name(name)
         index = self._core.add(core, [self._variable(one) for one in variables])
@@ -498,21 +500,21 @@ class Graph:
         return FactorId(self, index)
 
     def find(self, name: str) -> Variable:
-        """The variable of this name; ValueError if there is none."""
+        """The variable with this name; ValueError if there is none."""
         return Variable(self, self._core.find(name))
 
     def find_factor(self, name: str) -> FactorId:
-        """The factor of this name; ValueError if there is none."""
+        """The factor with this name; ValueError if there is none."""
         return FactorId(self, self._factor(name))
 
     @property
     def variable_names(self) -> list[str]:
-        """In the order in which they were made."""
+        """Names of the variables, in the order in which they were added."""
         return [self._core.variable_name(index) for index in range(self.variable_count)]
 
     @property
     def factor_names(self) -> list[str]:
-        """In the order in which they were added."""
+        """Names of the factors, in the order in which they were added."""
         return list(self._factor_by_name)
 
     @property
@@ -531,27 +533,27 @@ class Graph:
         return f"Graph({self.variable_count} variables, {self.factor_count} factors, {self.edge_count} edges)"
 
     def is_forest(self) -> bool:
-        """No cycle: messages in the right order are sent once."""
+        """Whether there is no cycle, so that every message needs to be sent only once."""
         return self._core.is_forest()
 
     def tree_schedule(self) -> Schedule:
-        """Leaves to root, root to leaves: exact on a tree. ValueError if there is a cycle."""
+        """From the leaves to the root and back: exact on a tree. ValueError if there is a cycle."""
         return self._named(self._core.tree_schedule())
 
     def sequential_schedule(self) -> Schedule:
-        """Factors in the order of adding, then in reverse."""
+        """Factors in the order in which they were added, then in reverse."""
         return self._named(self._core.sequential_schedule())
 
     def assimilation_schedule(self) -> Schedule:
-        """Every factor in the order of adding, to all of its edges; nothing backward (ADF)."""
+        """Every factor in the order in which it was added, to all of its edges; no backward steps (ADF)."""
         return self._named(self._core.assimilation_schedule())
 
     def schedule(self, engine: str = "direct", rule: str = "direct") -> Schedule:
-        """What :meth:`infer` uses unless told otherwise."""
+        """The schedule that :meth:`infer` uses by default."""
         return self._named(self._core.schedule(engine, rule))
 
     def text(self, schedule: Schedule) -> str:
-        """A schedule, one line per step.
+        """A schedule as text, one line per step.
 
         >>> g = dma.Graph()
         >>> x = g.variable("x")
@@ -567,7 +569,7 @@ class Graph:
         Parameters
         ----------
         rule : {"direct", "linear"}
-            The paper's messages, or statistical linearisation around the incoming ones.
+            The paper's messages, or statistical linearisation under the incoming ones.
         """
         return self.infer(rule=rule)
 
@@ -580,7 +582,7 @@ class Graph:
         on_improper: str = "pass",
         schedule: Optional[Schedule] = None,
     ) -> Beliefs:
-        """Inference by messages. Other threads of Python go on meanwhile; the graph must not change.
+        """Run inference. Other Python threads keep running; the graph must not change meanwhile.
 
         Parameters
         ----------
@@ -588,20 +590,20 @@ class Graph:
             Direct approximation of each message; expectation propagation; variational message passing;
             assumed-density filtering.
         rule : {"direct", "linear"}
-            Of engine "direct".
+            Messages of engine "direct".
         sweeps : int, optional
-            At most this many; by default 1, and 100 with a tolerance.
+            Maximum number of sweeps; by default 1, or 100 with a tolerance.
         tolerance : float
             Stop when no marginal moved by more than this, in its standard deviations. 0: run all sweeps.
         on_improper : {"pass", "skip", "stop"}
-            What EP does with a message of negative precision; it is reported in any case.
+            What EP does with a message of negative precision; it is always reported.
         schedule : Schedule, optional
             Pairs of a factor and a variable, or their names; by default ``self.schedule(engine, rule)``.
 
         Raises
         ------
         ValueError
-            An engine that has no message for a factor, an argument out of range, a function that is not finite.
+            If the engine has no message for a factor, an argument is out of range, or a function is not finite.
         """
         if sweeps is None:
             sweeps = 100 if tolerance > 0 else 1
@@ -615,7 +617,7 @@ class Graph:
         if not name:
             raise ValueError("a factor needs a name")
         if "#" in name:
-            raise ValueError(f"a factor's name must not contain '#', which marks given numbers, got {name!r}")
+            raise ValueError(f"a factor's name must not contain '#', which marks default names, got {name!r}")
         if name in self._factor_by_name:
             raise ValueError(f"there is already a factor called '{name}'")
 
@@ -668,14 +670,14 @@ class Graph:
         try:
             forward, backward = schedule
         except (TypeError, ValueError):
-            raise TypeError("a schedule is a pair: the forward steps and the backward steps") from None
+            raise TypeError("a schedule must be a pair: the forward steps and the backward steps") from None
         return self._numbered_steps(forward), self._numbered_steps(backward)
 
     def _numbered_steps(self, steps: Iterable[tuple[Any, Any]]) -> list[tuple[int, int]]:
         numbers = []
         for step in steps:
             if not isinstance(step, (tuple, list)) or len(step) != 2:
-                raise TypeError(f"a step is a pair (factor, variable), got {step!r}")
+                raise TypeError(f"a step must be a pair (factor, variable), got {step!r}")
             factor = self._factor(step[0])
             numbers.append((factor, self._edge(factor, step[1])))
         return numbers
@@ -699,7 +701,7 @@ class FactorReport:
 
     @property
     def passed(self) -> bool:
-        """Every check passed."""
+        """Whether every check passed."""
         return all(check.passed for check in self.checks)
 
     def __str__(self) -> str:
@@ -711,20 +713,20 @@ class FactorReport:
 
 
 def check_factor(factor: Factor, random_inputs: Optional[int] = None, seed: int = 1) -> FactorReport:
-    """Does a factor keep its promises?
+    """Check whether a factor keeps its promises.
 
-    Five checks: messages concentrate on the exact value as their inputs do (dirac), are never of negative
-    precision nor NaN (precision), have the moments of adaptive quadrature to the factor's tolerance (moments),
+    Five checks: messages concentrate on the exact value as their inputs do (dirac), never have negative
+    precision or NaN (precision), match the moments of adaptive quadrature to the factor's tolerance (moments),
     do not depend on their own edge (independence), and agree in single precision (float).
 
     Parameters
     ----------
     factor : Prior, Observation, ..., or Function
     random_inputs : int, optional
-        For the check of precision, per direction and rule: by default 100 000 for what is built in, and 5 000
-        for a Python function, so that the whole takes about a second for one input and a few for two.
+        For the check of precision, per direction and rule: by default 100 000 for built-in factors and 5 000
+        for a Python function, so that the checks take about a second for one input and a few for two.
     seed : int
-        Same seed, same report.
+        The same seed gives the same report.
 
     Returns
     -------
@@ -735,18 +737,18 @@ def check_factor(factor: Factor, random_inputs: Optional[int] = None, seed: int 
     --------
     >>> dma.check_factor(dma.factor(np.tanh, tolerance=1e-2)).passed
     True
-    >>> report = dma.check_factor(dma.factor(np.abs, tolerance=1e-9))  # a kink, and too much is promised
+    >>> report = dma.check_factor(dma.factor(np.abs, tolerance=1e-9))  # a kink, so this promises too much
     >>> [check.name for check in report.checks if not check.passed]
     ['moments']
     """
     core = factor._core if isinstance(factor, Function) else factor
     if not isinstance(core, (*_BUILT_IN, _core.PythonFactor)):
-        raise TypeError(f"check_factor takes a factor such as dma.Prior(0, 1), got {factor!r}")
+        raise TypeError(f"check_factor needs a factor such as dma.Prior(0, 1), got {factor!r}")
     if random_inputs is None:
         random_inputs = 5_000 if isinstance(factor, Function) else 100_000
     if random_inputs < 1:
         raise ValueError(f"random_inputs must be at least 1, got {random_inputs}")
-    # The harness asks far outside of what a function is meant for, and counts what is not finite.
+    # The harness tries inputs far outside a function's usual range, and counts what is not finite.
     with np.errstate(all="ignore"):
         name, checks, text = _core.check_factor(core, random_inputs, seed)
     return FactorReport(name, [FactorCheck(*check) for check in checks], text)

@@ -1,7 +1,7 @@
-"""Pictures of a fitted DMARegressor.
+"""Plots of a fitted DMARegressor.
 
-Each function draws on the Axes that it is given, or on a new figure, and returns the Axes; nothing is shown.
-Shades differ in lightness, so that they are told apart in grey too.
+Each function draws on the given Axes, or on a new figure, and returns the Axes; nothing is shown.
+Shades differ in lightness, so they can be told apart in grey too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["band", "calibration", "hinton", "learning_curve", "pit"]
 
-_INK = "#08306b"  # means, and what was observed
+_INK = "#08306b"  # means and observations
 _MIDDLE = "#7fb2d9"  # the epistemic part
 _PALE = "#d5e5f2"  # the whole interval
 _CHANCE = "0.85"  # what chance allows
@@ -36,7 +36,7 @@ _MARGIN = 0.25  # of the range of X, on either side of a band
 _CHANCE_LEVEL = 0.95
 _CHANCE_LABEL = "chance (95 %)"
 
-# Hinton: the ground lies between the two signs in lightness.
+# Hinton: the lightness of the background is between those of the two signs.
 _GROUND, _POSITIVE, _NEGATIVE = "0.66", "#fff0a0", "#08306b"
 _SURE = 3.0  # |mean| / std from which a weight has its full colour
 _FAINTEST = 0.15
@@ -53,10 +53,10 @@ def band(
     points: int = 200,
     ax: Axes | None = None,
 ) -> Axes:
-    """Mean and interval along one feature, and inside the interval what more rows could remove.
+    """Mean and interval along one feature, and the part of the interval that more rows could remove.
 
-    The other features stand at their median; text, categories and booleans at their most frequent value. The
-    range is that of X and a quarter of it more at either end.
+    The other features are held at their median; text, categories and booleans at their most frequent value.
+    The plot extends a quarter of the range of X beyond either end.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def band(
     X : array-like or frame of shape (n_samples, n_features)
         Rows that give the range of the feature and the medians of the others.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
-        Draws the rows as dots; without it marks at the lower edge tell where they are.
+        If given, the rows are drawn as dots; if not, as marks at the lower edge.
     feature : int or str, default=0
         Position of the feature, or its name if X is a frame. It must hold numbers or dates.
     level : float, default=0.95
     output : int, default=0
         Which column of y.
     points : int, default=200
-        Places at which predictions are made.
+        Number of places to predict at.
     ax : matplotlib Axes, optional
 
     Returns
@@ -122,10 +122,10 @@ def band(
 def calibration(
     model: DMARegressor, X: Any = None, y: Any = None, *, output: int = 0, ax: Axes | None = None
 ) -> Axes:
-    """Share of the rows inside the intervals of level 5, 10, ..., 95 %: on the diagonal if these are honest.
+    """Share of rows inside the intervals of level 5, 10, ..., 95 %: on the diagonal if these are right.
 
-    The grey band is where 95 % of the points would lie by chance if every row were inside with the stated
-    probability, on its own; each level for itself.
+    The grey band is where 95 % of the points would fall by chance, level by level, if every row were
+    independently inside with the stated probability.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def calibration(
     ax = _axes(ax)
     everywhere, least, most = (np.concatenate([[0], part, [1]]) for part in (stated, least, most))
     ax.fill_between(everywhere, least, most, color=_CHANCE, linewidth=0, label=_CHANCE_LABEL)
-    ax.plot([0, 1], [0, 1], color="0.4", linewidth=1, linestyle="--", label="honest")
+    ax.plot([0, 1], [0, 1], color="0.4", linewidth=1, linestyle="--", label="calibrated")
     ax.plot(stated, observed, color=_INK, marker="o", markersize=3.5, linewidth=1.2, label=what)
     ax.set(
         xlabel="stated probability", ylabel="share of rows inside", xlim=(0, 1), ylim=(0, 1), aspect="equal"
@@ -172,10 +172,10 @@ def calibration(
 def pit(
     model: DMARegressor, X: Any = None, y: Any = None, *, output: int = 0, ax: Axes | None = None
 ) -> Axes:
-    """How many rows lie in each twentieth of what was predicted for them: flat if that was honest.
+    """How many rows fall in each twentieth of their predicted distribution: flat if the model is calibrated.
 
-    A heap in the middle: intervals too wide; at the ends: too narrow; at one end: the mean is off. The grey
-    band is where 95 % of the bars would end by chance, each for itself.
+    Too many in the middle: intervals are too wide; at both ends: too narrow; at one end: the mean is off. The
+    grey band is where 95 % of the bars would end by chance, bar by bar.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def pit(
     ax.bar(
         np.arange(bins) / bins, counts, 1 / bins, align="edge", color=_MIDDLE, edgecolor="white", label=what
     )
-    # Over the bars, and see-through: what lies outside it is what matters.
+    # Drawn over the bars and transparent: what lies outside it is what matters.
     ax.axhspan(least, most, color="0.3", alpha=0.25, linewidth=0, label=_CHANCE_LABEL)
     ax.axhline(scores["rows"] / bins, color="0.2", linewidth=1, linestyle="--", label="flat")
     ax.set(xlabel="predicted probability below", ylabel="rows", xlim=(0, 1))
@@ -221,19 +221,20 @@ def pit(
 
 
 def hinton(model: DMARegressor, layer: int = 0, member: int = 0, ax: Axes | None = None) -> Axes:
-    """The weights of one layer of one network: area is the mean's size, light is positive, dark negative.
+    """The weights of one layer of one network: area is the size of the mean, light positive, dark negative.
 
     A weight has its full colour if its mean is three standard deviations or more from zero; one that may as
-    well be zero fades into the ground. Inputs and y are standardised. The last row are the biases.
+    well be zero fades into the background. Weights are those of standardised inputs and y. The last row holds
+    the biases.
 
     Parameters
     ----------
     model : DMARegressor
         Fitted.
     layer : int, default=0
-        0 leads from the inputs to the first hidden layer.
+        0 is the layer from the inputs to the first hidden layer.
     member : int, default=0
-        A joint belief has one per draw and output, the outputs of a draw side by side.
+        A joint belief has one per draw and output; the outputs of a draw come one after the other.
     ax : matplotlib Axes, optional
 
     Returns
@@ -267,11 +268,11 @@ def hinton(model: DMARegressor, layer: int = 0, member: int = 0, ax: Axes | None
 
 
 def learning_curve(model: DMARegressor, ax: Axes | None = None) -> Axes:
-    """Training NLL by epoch, member by member, and the cavity NLL of all of them together.
+    """Training NLL of every member by epoch, and the cavity NLL of all members together.
 
-    Of a joint belief the curve is taken at the mean of the weights, and goes on after the epochs of
+    For a joint belief the NLL is that of the mean weights, and the curve continues after the epochs of
     ``n_iter_`` while noise and function are refined in turn. From 3000 rows on it begins with epochs on some
-    of the rows. The vertical axis leaves the first epochs out where they would hide the rest.
+    of the rows. The vertical axis leaves out the first epochs where they would hide the rest.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ def learning_curve(model: DMARegressor, ax: Axes | None = None) -> Axes:
     _check(model)
     curves = model.train_nll_curve_
     if not any(len(curve) for curve in curves):
-        raise ValueError("the model's file is of a version that kept no training curve")
+        raise ValueError("the model file comes from a version that did not keep the training curve")
 
     ax = _axes(ax)
     shades = plt.get_cmap("viridis")(np.linspace(0.0, 0.75, len(curves)))
@@ -318,8 +319,8 @@ def learning_curve(model: DMARegressor, ax: Axes | None = None) -> Axes:
 def _check(model: Any, output: int = 0) -> None:
     if not isinstance(model, DMARegressor):
         raise TypeError(
-            f"dma.plot draws a DMARegressor, not a {type(model).__name__}; of a Pipeline take the last step, "
-            "and give X as that step sees it"
+            f"dma.plot draws a DMARegressor, not a {type(model).__name__}; for a Pipeline, pass its last step "
+            "and X as that step sees it"
         )
     model._require_fitted()
     _require_number("output", output, model.n_outputs_)
@@ -339,14 +340,16 @@ def _output(values: np.ndarray, output: int) -> np.ndarray:
 
 
 def _scores(model: DMARegressor, X: Any, y: Any, output: int) -> tuple[dict[str, Any], str]:
-    """What evaluate says about one output, and whose rows these are."""
+    """Scores of one output, and a label for their rows."""
     _check(model, output)
     if (X is None) != (y is None):
         raise ValueError("give both X and y, or neither for the training rows (the cavity)")
     if X is None:
         scores = model.report_["cavity"]
         if not scores or not scores[output]["coverage_curve"]:
-            raise ValueError("the model's file is of a version that kept no calibration; give X and y")
+            raise ValueError(
+                "the model file comes from a version that did not keep the calibration; give X and y"
+            )
     else:
         scores = model.evaluate(X, y)
         scores = scores if isinstance(scores, list) else [scores]
@@ -385,10 +388,10 @@ def _column(X: Any, place: int) -> Any:
 
 
 def _numbers(model: DMARegressor, column: Any, place: int) -> np.ndarray:
-    """The values of a column that are there; numbers or dates, else it cannot be an axis."""
+    """The values of a column that are not empty; only numbers and dates can be an axis."""
     if _is_category(model, column, place):
         raise ValueError(
-            f"feature {model._names()[place]!r} is not of numbers or dates: it has no range to draw"
+            f"feature {model._names()[place]!r} holds neither numbers nor dates, so it has no range to draw"
         )
     values = np.asarray(column.dropna() if hasattr(column, "dropna") else column[~np.isnan(column)])
     if values.dtype.kind != "M":
@@ -411,7 +414,7 @@ def _is_category(model: DMARegressor, column: Any, place: int) -> bool:
 
 
 def _range(values: np.ndarray, points: int) -> np.ndarray:
-    """Places from end to end of the values and some way beyond."""
+    """Evenly spaced places over the range of the values and a margin."""
     begin, end = values.min(), values.max()
     if values.dtype.kind == "M":
         steps = np.linspace(-_MARGIN, 1 + _MARGIN, points)
@@ -423,7 +426,7 @@ def _range(values: np.ndarray, points: int) -> np.ndarray:
 
 
 def _others_at_median(model: DMARegressor, X: Any, place: int, along: np.ndarray) -> Any:
-    """A table like X, but for one column that runs."""
+    """A table like X in which one column varies and the others are constant."""
     columns = [
         along if k == place else np.repeat(_typical(model, _column(X, k), k), len(along))
         for k in range(X.shape[1])
@@ -434,7 +437,7 @@ def _others_at_median(model: DMARegressor, X: Any, place: int, along: np.ndarray
 
 
 def _typical(model: DMARegressor, column: Any, place: int) -> Any:
-    """Median of numbers and dates, most frequent value of all else; empty if all are."""
+    """Median of numbers and dates, most frequent value of anything else; empty if all cells are."""
     category = _is_category(model, column, place)
     if isinstance(column, np.ndarray):
         numbers = column[~np.isnan(column)]
@@ -479,7 +482,7 @@ def _date_axis(ax: Axes) -> None:
 
 
 def _chance(rows: int, probability: Any) -> np.ndarray:
-    """Between which counts a binomial one lies with probability 95 %."""
+    """Bounds between which a binomial count falls with probability 95 %."""
     tail = (1 - _CHANCE_LEVEL) / 2
     return np.array([binom.ppf(tail, rows, probability), binom.ppf(1 - tail, rows, probability)])
 
@@ -497,13 +500,13 @@ def _shades(mean: np.ndarray, std: np.ndarray) -> np.ndarray:
 
 
 def _shade(sign: float, share: float) -> np.ndarray:
-    """The colour of a sign, mixed into the ground."""
+    """The colour of a sign, mixed with the background."""
     full, ground = to_rgb(_POSITIVE if sign > 0 else _NEGATIVE), to_rgb(_GROUND)
     return share * np.array(full) + (1 - share) * np.array(ground)
 
 
 def _label_cells(ax: Axes, rows: Sequence[str], columns: int) -> None:
-    """Names beside the rows and numbers above the columns, of many only some, so that they do not overlap."""
+    """Names beside the rows and numbers above the columns; if there are many, only some, to avoid overlap."""
     width, height = _inches(ax)
     longest = max(len(_short(name)) for name in rows)
     cell = min((72 * width - 4 * longest) / columns, 72 * height / len(rows))  # in points
@@ -543,14 +546,14 @@ def _hinton_legend(ax: Axes, largest: float, *, beside: bool) -> None:
 
 
 def _inches(ax: Axes) -> tuple[float, float]:
-    """Width and height of the Axes as they stand now: a layout may still change them a little."""
+    """Current width and height of the Axes; a layout may still change them a little."""
     width, height = ax.figure.get_size_inches()
     box = ax.get_position(original=True)
     return width * box.width, height * box.height
 
 
 def _legend_size(ax: Axes) -> float:
-    """Of its font, in points: smaller in a small picture."""
+    """Font size of the legend in points: smaller in a small picture."""
     return float(np.clip(2.5 * _inches(ax)[0], 6, 9))
 
 
@@ -573,7 +576,7 @@ def _short(name: str) -> str:
 
 
 def _interesting(curves: Sequence[np.ndarray], cavity: float) -> tuple[float, float]:
-    """Ends of the vertical axis: all but the first fifth of the epochs is inside."""
+    """Ends of the vertical axis, so that all but the first fifth of the epochs is inside."""
     late = np.concatenate([curve[len(curve) // 5 :] for curve in curves] + [[cavity]])
     margin = 0.1 * (late.max() - late.min()) or 0.1
     return late.min() - margin, late.max() + 2 * margin

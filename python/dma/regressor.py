@@ -1,4 +1,4 @@
-"""DMARegressor: scikit-learn's manners around the regressor of the library."""
+"""DMARegressor: the library's regressor behind scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     """Regression that says how sure it is.
 
     A mixture of Bayesian neural networks, trained by approximate message passing: no learning rate, no
-    validation set, no sampling. Every prediction has a mean, what more rows could teach (epistemic) and what
-    no row can (noise).
+    validation set, no sampling. Every prediction has a mean and two uncertainties: one that more rows could
+    remove (epistemic) and one that none can (noise).
 
     Parameters
     ----------
@@ -35,12 +35,13 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         Units per hidden layer. "auto": one layer of 20 units (40 for 3000 rows or more), or of 50 if the
         belief is independent.
     rule : {"linear", "direct"}, default="linear"
-        Backward messages. "direct" is the paper's and implies ``belief="independent"``.
+        Rule for backward messages. "direct" is the paper's and implies ``belief="independent"``.
     noise : "auto", "input", "constant" or float, default="auto"
-        Standard deviation of the noise in the unit of y; or learnt, as a function of the inputs ("input")
-        or as one number ("constant"). "auto": "input" if the belief is joint, else "constant".
+        Standard deviation of the noise, in the unit of y; or how to learn it: as a function of the inputs
+        ("input") or as one number ("constant"). "auto": "input" if the belief is joint, else "constant".
     ensemble : "auto" or int, default="auto"
-        Posteriors from different starts, mixed. "auto": 4, or 2 of a joint belief over 3000 rows or more.
+        Number of posteriors to mix, each from another start. "auto": 4, or 2 for a joint belief over 3000 rows
+        or more.
     max_epochs : "auto" or int, default="auto"
         Maximum passes over the rows. "auto": 105 for a joint belief (98 for 3000 rows or more), 40 for an
         independent one.
@@ -49,51 +50,51 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     patience : int, default=3
         Stop after so many settled epochs in a row; 0: only max_epochs stops.
     batch_size : "auto" or int, default="auto"
-        Rows that share a message in the ledger, and so are forgotten together. "auto": one, or as few as
-        64 MB allow.
+        Rows that share one message in the ledger, and so are forgotten together. "auto": 1, or the fewest that
+        fit into 64 MB.
     ledger : {"full", "average", "none"}, default="full"
-        What is remembered of each batch. Only "full" can forget.
+        What to remember of each batch. Only with "full" can rows be forgotten.
     random_state : int, RandomState or None, default=None
-        An int gives the same model as ``dma fit --seed`` on the same table, bit for bit. None: another one
+        An int gives the same model as ``dma fit --seed`` on the same table, bit for bit. None: another model
         every time.
     n_jobs : int or None, default=None
-        Threads; None is one (or what a joblib backend says), -1 all. Does not change any result.
+        Number of threads; None is one (or what a joblib backend says), -1 all cores. No result depends on it.
     verbose : int, default=0
-        1: a line about every fit; 2: also progress.
+        1: print a line about every fit; 2: also print progress.
     belief : {"auto", "joint", "independent"}, default="auto"
-        "joint": all weights of a network as one Gaussian, which fits far better and costs the square of
-        their number; "independent": each weight on its own, as in the paper; "auto": joint for up to 1500
+        "joint": one Gaussian over all weights of a network, which fits far better but costs the square of
+        their number; "independent": one Gaussian per weight, as in the paper; "auto": joint for up to 1500
         weights.
     slope : float, default=0.1
-        Of the leaky ReLU.
+        Slope of the leaky ReLU below zero.
     selection : bool, default=True
-        Joint belief: members may switch input columns off.
+        Joint belief: whether members may switch input columns off.
     calibration : bool, default=True
-        Joint belief: fit level and tails of the noise to the cavity predictions.
+        Joint belief: whether to fit the noise's level and tails to the cavity predictions.
     single_precision : bool, default=False
         Compute in float32; implies ``belief="independent"``.
     categorical_features : sequence of str or int, default=None
-        Columns whose numbers are names of categories, by name or position. Columns of text, and those with
-        pandas' type category, are recognised.
+        Columns to treat as categories although they hold numbers, by name or position. Text columns and
+        columns of pandas' type category are recognised.
 
     Attributes
     ----------
     noise_std_ : float or ndarray of shape (n_outputs,)
-        Learnt noise in the unit of y: root of its mean variance over the rows.
+        Standard deviation of the noise, in the unit of y: the root of its mean variance over the rows.
     cavity_nll_ : float
-        Negative log-likelihood of the training rows, each predicted without what it taught: what a held-out
-        set would say.
+        Negative log-likelihood of the training rows, each predicted without what it taught: an estimate for
+        held-out rows.
     cavity_coverage_ : dict of float to float
         Share of those rows inside the 50, 80, 90 and 95 % intervals.
     n_iter_ : int
-        Epochs of the member that took longest.
+        Number of epochs of the member that took the most.
     stopped_ : str
         Why it stopped: "tolerance", "patience", "max_epochs" or "interrupted".
     certificate_ : dict
-        How far the fit can be trusted: what was bounded; of independent weights, messages that took precision away
-        (there should be none); of a joint belief, how far it is from linear, and how far from finished.
+        How far the fit can be trusted: what was bounded; for independent weights, messages of negative
+        precision (there should be none); for a joint belief, how far it is from linear and from settled.
     coefs_mean_, coefs_std_ : list of ndarray of shape (n_members, n_inputs, n_units)
-        Posterior of the weights, layer by layer; inputs and y are standardised. A joint belief has one member
+        Posterior of the weights, layer by layer, for standardised inputs and y. A joint belief has one member
         per draw and output.
     intercepts_mean_, intercepts_std_ : list of ndarray of shape (n_members, n_units)
     train_nll_curve_ : list of ndarray
@@ -101,17 +102,16 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     dropped_features_ : dict of str to str
         Columns that were left out, and why.
     change_ : dict
-        What the last ``partial_fit`` or ``forget`` did. Only after one.
+        What the last ``partial_fit`` or ``forget`` did. Set only after one of them.
     report_ : dict
-        Everything else that the fit has to say.
+        Everything else that is known about the fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X was a frame with names.
+        Set only if X was a frame with names.
 
     Notes
     -----
-    An empty cell (NaN) in X is a value of its own: the network sees a mark that it is empty. NaN in y is an
-    error.
+    Cells of X may be empty (NaN): the network sees which ones are. NaN in y is an error.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=120)
     >>> model = DMARegressor(random_state=1).fit(X, y)
     >>> mean, std = model.predict([[0.0], [6.0]], return_std=True)
-    >>> bool(abs(mean[0]) < 0.2), bool(std[1] > 3 * std[0])   # at 6 nothing was seen
+    >>> bool(abs(mean[0]) < 0.2), bool(std[1] > 3 * std[0])   # there are no rows near 6
     (True, True)
     """
 
@@ -170,21 +170,20 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------- learning
 
     def fit(self, X: Any, y: Any, *, checkpoint: str | os.PathLike[str] | None = None) -> DMARegressor:
-        """Learn a table.
+        """Fit the model.
 
-        Ctrl-C stops the fit and raises KeyboardInterrupt; the estimator then holds what was learnt until
-        then.
+        Ctrl-C stops the fit and raises KeyboardInterrupt; the estimator then holds what was learnt so far.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            Float32 and float64 arrays are read where they stand. A frame may have columns of text,
-            categories, booleans and dates.
+            Float32 and float64 arrays are read in place. A frame may have columns of text, categories,
+            booleans and dates.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         checkpoint : path, optional
-            A file that keeps what the fit has reached, written after an epoch, at most every ten seconds. If
-            it is there, the fit goes on from it and ends with the same bits as one that was never stopped. It
-            stays there: remove it once the model is saved.
+            File to save progress to, after an epoch and at most every ten seconds. If it exists, the fit resumes
+            from it and ends with the same bits as one that was never stopped. It is not deleted: remove it once
+            the model is saved.
 
         Returns
         -------
@@ -210,20 +209,20 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, *, data: Any = None, compare: bool = False) -> DMARegressor:
-        """Learn more rows, on top of what is known.
+        """Add rows without relearning the old ones.
 
-        The first call is a fit: it fixes the scales of the columns, so it should see rows like those to come.
-        Later calls add messages to the ledger; the noise and the old messages stand, unless the old rows are
-        given again.
+        The first call is a fit: it fixes the scales of the columns, so its rows should be like those to come.
+        Later calls add messages to the ledger; the noise and the old messages stay as they are, unless the old
+        rows are given again.
 
         Parameters
         ----------
         X, y : as in fit
         data : tuple (X, y), optional
-            The rows that the model knows, in any order: they are swept again, and the noise is learnt again.
+            The rows that the model was fitted to, in any order: they and the noise are learnt again.
         compare : bool, default=False
-            With ``data``: also fit anew and tell in ``change_["compared"]`` how far the predictions lie
-            apart.
+            With ``data``: also fit again, and report in ``change_["compared"]`` how far apart the predictions
+            are.
 
         Returns
         -------
@@ -236,7 +235,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         return self
 
     def forget(self, X: Any, y: Any = None, *, data: Any = None, compare: bool = False) -> DMARegressor:
-        """Take back what rows taught, as if they had never been seen.
+        """Remove what rows taught, as if they had never been seen.
 
         Parameters
         ----------
@@ -244,8 +243,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             Rows as they were learnt; or, without y, the number of a batch (``batch_rows_``).
         y : array-like, optional
         data : tuple (X, y), optional
-            The rows that the model knows: the others of the same batches are put back, and everything is
-            swept again. Without it whole batches go.
+            The rows that the model was fitted to: other rows of the same batches are put back, and everything
+            is learnt again. Without it, whole batches are forgotten.
         compare : bool, default=False
             As in partial_fit.
 
@@ -258,7 +257,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         >>> import numpy as np
         >>> from dma import DMARegressor
         >>> X = np.linspace(-1, 1, 40)[:, None]; y = X[:, 0] ** 2
-        >>> y[7] = 2                                   # a wrong one: it is 0.41
+        >>> y[7] = 2                                   # wrong: it should be 0.41
         >>> model = DMARegressor(random_state=1, noise=0.1).fit(X, y)
         >>> before = model.predict(X[[7]])[0]
         >>> after = model.forget(X[[7]], y[[7]]).predict(X[[7]])[0]
@@ -268,10 +267,10 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         self._require_fitted()
         if y is None and isinstance(X, Integral):
             if X < 0:
-                raise ValueError(f"there is no batch {X}: they are counted from 0")
+                raise ValueError(f"there is no batch {X}: batches are counted from 0")
             self._change("forget_batch", int(X), data, compare)
         elif y is None:
-            raise ValueError("forget takes rows as X and y, or the number of a batch")
+            raise ValueError("forget needs rows as X and y, or the number of a batch")
         else:
             self._change("forget_rows", self._table(X, y), data, compare)
         return self
@@ -285,10 +284,10 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         ----------
         X : array-like or frame of shape (n_samples, n_features)
         return_std : bool, default=False
-            Also the standard deviation of y, noise included.
+            Also return the standard deviation of y, noise included.
         return_cov_parts : bool, default=False
-            Also the two parts of its variance: the epistemic one, which more rows could remove, and the
-            noise's. ``std ** 2`` is their sum.
+            Also return the two parts of the variance: the epistemic one, which more rows could remove, and the
+            noise. ``std ** 2`` is their sum.
 
         Returns
         -------
@@ -304,8 +303,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the interval around the mean that should hold y with this probability.
 
-        The noise is known only so well, so that tails are heavier than a Gaussian's: this is not
-        ``mean +- 1.96 std``.
+        It is not ``mean +- 1.96 std``: the noise level is itself uncertain, so the tails are heavier than a
+        Gaussian's.
 
         Parameters
         ----------
@@ -317,7 +316,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         lower, upper : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+            raise ValueError(f"level must be between 0 and 1, not {level!r}")
         predicted = self._predicted(X)
         mean, width = self._shaped((predicted[0], _core.half_width(predicted, level)))
         return mean - width, mean + width
@@ -325,9 +324,9 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True
     ) -> np.ndarray:
-        """Draw what could be observed at X.
+        """Draw values of y that could be observed at X.
 
-        Each draw is one function of one member, so that its values at several rows belong together.
+        Each draw is one function of one member, so its values at several rows belong together.
 
         Parameters
         ----------
@@ -335,7 +334,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         n_samples : int, default=1
         random_state : int, RandomState or None, default=0
         noise : bool, default=True
-            Without it the functions themselves.
+            False: draw the functions themselves, without noise.
 
         Returns
         -------
@@ -348,15 +347,15 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         return values[:, 0, :] if self._output_dimensions == 1 else values
 
     def log_prob(self, X: Any, y: Any) -> np.ndarray:
-        """Log density of y as predicted, row by row (and output by output)."""
+        """Predicted log density of y, for every row (and output)."""
         return self._compare(_core.log_density, X, y)
 
     def pit(self, X: Any, y: Any) -> np.ndarray:
-        """Predicted probability of a value below y: uniform on [0, 1] if the intervals are honest."""
+        """Predicted probability of a value below y: uniform on [0, 1] if the model is calibrated."""
         return self._compare(_core.cdf, X, y)
 
     def evaluate(self, X: Any, y: Any) -> Any:
-        """How good mean and intervals are on these rows.
+        """Score the means and intervals on these rows.
 
         Returns
         -------
@@ -372,26 +371,28 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     # ---------------------------------------------------------------------------------------------- files
 
     def save(self, path: str | os.PathLike[str], *, slim: bool = False) -> None:
-        """Write the model file that the command line reads; the old file or the new one is there, whole.
+        """Write a model file, which the command line can read too.
+
+        If writing fails, an old file of that name stays as it was.
 
         Parameters
         ----------
         path : str or path
         slim : bool, default=False
-            Without the ledger: smaller, but nothing can be forgotten.
+            Leave the ledger out: smaller, but nothing can be forgotten.
         """
         self._require_fitted()
         self._model.save(os.fspath(path), slim)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DMARegressor:
-        """Read a model file, of ``save`` or of ``dma fit``.
+        """Read a model file written by ``save`` or ``dma fit``.
 
-        A model of the command line knows the names of the columns it uses, in the order of its inputs:
-        ``feature_names_in_``. As on the command line, a frame may have them in any order, and more columns.
+        A model written by the command line knows the names of its columns, in the order of its inputs
+        (``feature_names_in_``). As on the command line, a frame may have them in any order, and other columns.
         """
         with open(path, "rb"):
-            pass  # a file that is not there raises what Python's own functions raise
+            pass  # raises Python's own error if the file is missing
         model = _core.Regressor.load(os.fspath(path))
         options = model.options
         result = cls(
@@ -441,13 +442,13 @@ class DMARegressor(RegressorMixin, BaseEstimator):
 
     @property
     def batch_rows_(self) -> list[int]:
-        """Rows in each batch of the ledger, by the number that ``forget`` takes."""
+        """Number of rows in each batch of the ledger; ``forget`` takes the position."""
         self._require_fitted()
         return self._model.batch_rows
 
     @property
     def input_names_(self) -> list[str]:
-        """What the network sees: a column of text is one input per value."""
+        """Names of the network's inputs; a text column has one per value."""
         self._require_fitted()
         return self._model.input_names
 
@@ -510,7 +511,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         return effective_n_jobs(self.n_jobs)
 
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> tuple[list[str], list[Any], list[int]]:
-        """Names and columns of X, and which of them are categories by their type."""
+        """Names and columns of X, and which columns have a categorical type."""
         if not _columns.is_frame(X):
             arrays = (X,) if y is None and not reset else (X, y)
             options: dict[str, Any] = {"dtype": [np.float64, np.float32], "reset": reset}
@@ -580,7 +581,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         matrix = _as_matrix(_checked_target(y))
         expected = (rows, len(self._model.options.target))
         if matrix.shape != expected:
-            raise ValueError(f"y has the shape {np.shape(y)}, but the predictions have {expected}")
+            raise ValueError(f"y has shape {np.shape(y)}, but the predictions have {expected}")
         return matrix
 
     def _compare(self, measure: Any, X: Any, y: Any) -> np.ndarray:
@@ -617,7 +618,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         if _whole("verbose", self.verbose, 0) < 2:
             return None
 
-        told: set[tuple[int, int]] = set()  # the rounds that refine the noise stay at the last epoch
+        told: set[tuple[int, int]] = set()  # the rounds that refine the noise repeat the last epoch
 
         def show(member: int, members: int, epoch: int, epochs: int) -> None:
             if (member, epoch) not in told:
@@ -663,7 +664,7 @@ def _as_matrix(y: np.ndarray) -> np.ndarray:
 
 
 def _recent_fall(curve: np.ndarray) -> float:
-    """Over the last fifth of the epochs, and at least the last one."""
+    """How far the curve fell in the last fifth of the epochs, at least one."""
     if len(curve) < 2:
         return np.inf
     return float(curve[-1 - max(1, len(curve) // 5)] - curve[-1])
@@ -719,6 +720,6 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
         seed = int(random_state)
         if not 0 <= seed < 2**64:
-            raise ValueError(f"random_state must not be negative nor above 2**64 - 1, not {seed}")
+            raise ValueError(f"random_state must be from 0 to 2**64 - 1, not {seed}")
         return seed
     return int(check_random_state(random_state).randint(2**31))

@@ -1,6 +1,6 @@
-// A product is cut into tiles that fit into registers (backend/tile.h). What goes into them is laid out first, term by
-// term: the columns' numbers so that a part of them stays in the first-level cache, the rows' so that they stay in the
-// second (Goto and van de Geijn 2008). Everything else is products, but for small blocks on the diagonal.
+// A product is cut into tiles that fit into registers (backend/tile.h). Their operands are laid out first, term by
+// term: the columns' numbers so that some of them stay in the first-level cache, the rows' so that they stay in the
+// second (Goto and van de Geijn 2008). Everything else is products, except for small blocks on the diagonal.
 #include "backend/dense.h"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t most_terms = 320;     // laid out at once
 constexpr std::size_t most_rows = 192;      // with so many terms, half a second-level cache
-constexpr std::size_t most_columns = 1536;  // the same of the third
+constexpr std::size_t most_columns = 1536;  // the same for the third
 constexpr std::size_t small = 64;           // a triangle that is not cut
 constexpr std::size_t cut = 48;             // of which others are cut into multiples: whole tiles
 constexpr std::size_t most_chunk = 16;      // of TileKernels::chunk
 
-// From the start of a cache line on.
+// Aligned to a cache line.
 constexpr std::align_val_t alignment{64};
 struct Release {
   void operator()(double* numbers) const { ::operator delete[](numbers, alignment); }
@@ -30,7 +30,7 @@ Numbers room_for(std::size_t size) {
   return Numbers(static_cast<double*>(::operator new[](size * sizeof(double), alignment)));
 }
 
-// Room that a thread keeps from call to call: asked for anew, it would be cleared by the system each time.
+// Memory that a thread keeps between calls: if allocated again, the system would clear it each time.
 class Room {
  public:
   double* of(std::size_t size) {
@@ -73,7 +73,7 @@ Range terms_of(Holds holds, Range rows, std::size_t terms) {
   return {0, terms};
 }
 
-// Of B: by columns, which are the rows of its transpose.
+// For B: by columns, which are the rows of its transpose.
 Holds transposed(Holds holds) {
   return holds == Holds::all ? holds : holds == Holds::lower ? Holds::upper : Holds::lower;
 }
@@ -82,7 +82,7 @@ bool is_held(Holds holds, std::size_t row, std::size_t term) {
   return holds == Holds::all || (holds == Holds::lower ? term <= row : term >= row);
 }
 
-// `depth` times `width` numbers that stand together; a call of memcpy for each would take longer.
+// Copies `depth` times `width` contiguous numbers; a call of memcpy for each would take longer.
 template <std::size_t width>
 void copy_lot(const double* from, std::size_t step, std::size_t depth, double* lot) {
   for (std::size_t k = 0; k < depth; ++k, from += step, lot += width) {
@@ -145,7 +145,7 @@ struct Product {
   Sign sign = Sign::plus;
 };
 
-// A tile over the edge of C, or of its triangle.
+// A tile that crosses the edge of C, or of its triangle.
 void multiply_part(const TileKernels& kernels, const Product& product, std::size_t depth,
                    const double* a, const double* b, const Target& c, Range rows, Range columns) {
   alignas(64) double tile[24 * 8] = {};
@@ -164,7 +164,7 @@ void multiply_part(const TileKernels& kernels, const Product& product, std::size
   }
 }
 
-// The block of C at these rows and columns, from what was laid out.
+// Computes the block of C at these rows and columns from the operands that were laid out.
 void multiply_block(const TileKernels& kernels, const Product& product, std::size_t all_terms,
                     Range terms, const double* a, Range rows, const double* b, Range columns,
                     const Target& c) {
@@ -228,7 +228,7 @@ void multiply(const Operand& a, const Operand& b, const Target& c, const Product
   });
 }
 
-// Rows in whole chunks; those left over are taken elsewhere, with rows of 0 to make a chunk.
+// Takes rows in whole chunks; the remaining ones are copied, with rows of 0 to fill the chunk.
 template <class Take>
 void in_chunks(const TileKernels& kernels, const Target& x, const Take& take) {
   const std::size_t whole = x.rows / kernels.chunk * kernels.chunk;
@@ -261,7 +261,7 @@ void invert_diagonal(const Target& l, std::size_t first, std::size_t count, doub
   }
 }
 
-// X L' = B, X takes the place of B.
+// Solves X L' = B; X replaces B.
 void solve_small(const Target& l, const Target& x) {
   const TileKernels& kernels = tile_kernels();
   in_chunks(kernels, x, [&](const Target& rows) {
@@ -289,7 +289,7 @@ void solve(const Target& l, const Target& x) {
   solve(l.block(half, half, rest, rest), right);
 }
 
-// L_cc = sqrt(P_cc - ...), of at most four columns whose part to the left is already taken away.
+// L_cc = sqrt(P_cc - ...), for at most four columns from which the part to the left is already subtracted.
 bool factorise_four(const Target& p, std::size_t first, std::size_t count) {
   const auto at = [&](std::size_t row, std::size_t column) -> double& {
     return p.data[first + row + (first + column) * p.column_step];
@@ -306,7 +306,7 @@ bool factorise_four(const Target& p, std::size_t first, std::size_t count) {
   return true;
 }
 
-// On a copy with room below, so that rows come in whole chunks, and with 0 above the diagonal.
+// Works on a copy with room below, so that rows come in whole chunks, and with 0 above the diagonal.
 bool factorise_small(const Target& p) {
   const TileKernels& kernels = tile_kernels();
   constexpr std::size_t stride = small + most_chunk;
@@ -437,7 +437,7 @@ Whitening& Whitening::operator=(Whitening&&) noexcept = default;
 
 std::size_t Whitening::lot_rows() const { return packed_->kernels.rows; }
 
-// Tile by tile of G L^-1', over all terms at once: each is squared where it is, in registers.
+// Computes G L^-1' tile by tile, over all terms at once, and squares each tile in registers.
 void Whitening::squares(const double* lots, std::size_t rows, double* squares) const {
   thread_local Room room;
   const TileKernels& kernels = packed_->kernels;

@@ -1,16 +1,16 @@
-// backend/dense.h: algebra of dense matrices of doubles, for whichever instruction set the machine has.
+// backend/dense.h: algebra of dense matrices of doubles, for the machine's instruction set.
 //
 //   product        C + A B, C - A B; A or B may be a triangle
 //   rank update    C + A A', C - A A'
 //   Cholesky       P = L L'
 //   inverse        L^-1
-//   whitening      |L^-1 g|^2 of many g
+//   whitening |L^-1 g|^2 for many g
 //
-// Of a symmetric matrix or a triangle the lower half is read and written, nothing else. Every call runs on the thread that
-// makes it; calls of several threads do not meet. The same numbers give the same bits, whatever else runs, and an entry
-// of a product has the same bits wherever it stands: rows may come in blocks of any size.
+// Only the lower half of a symmetric matrix or a triangle is read and written. Every call runs on the calling thread;
+// calls from several threads are independent. The same numbers give the same bits, whatever else runs, and an entry of
+// a product has the same bits wherever it is: rows may come in blocks of any size.
 //
-// What may still go wrong in numbers is the caller's: an entry that is not finite spreads as in the formulas.
+// The caller must check the numbers: an entry that is not finite spreads as in the formulas.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,7 +21,7 @@ namespace dma::backend {
 
 using Matrix = Eigen::MatrixXd;
 
-// A matrix that lies somewhere, to be read.
+// A view of a matrix to read.
 struct Operand {
   const double* data;
   std::size_t rows, columns;
@@ -30,7 +30,7 @@ struct Operand {
   Operand transposed() const { return {data, columns, rows, column_step, row_step}; }
 };
 
-// One to be written, column by column.
+// A view of a matrix to write, stored by columns.
 struct Target {
   double* data;
   std::size_t rows, columns;
@@ -42,7 +42,7 @@ struct Target {
 };
 
 Operand operand(const Target& target);
-// Of a matrix or vector itself: an expression would be gone before it is read.
+// Takes a matrix or vector only: an expression would be gone before it is read.
 template <class Derived>
 Operand operand(const Eigen::PlainObjectBase<Derived>& matrix) {
   static_assert(!Derived::IsRowMajor);
@@ -52,7 +52,7 @@ Operand operand(const Eigen::PlainObjectBase<Derived>& matrix) {
 }
 Target target(Eigen::Ref<Matrix> matrix);
 
-// What an operand holds: the rest is taken to be 0, and not read.
+// What an operand holds; the rest counts as 0 and is not read.
 enum class Holds { all, lower, upper };
 
 // C += A B.
@@ -66,10 +66,10 @@ void add_square(const Operand& a, const Target& c, Holds a_holds = Holds::all);
 // C -= A A'.
 void subtract_square(const Operand& a, const Target& c);
 
-// P becomes L. False if P is not positive definite: what it holds then is of no use.
+// Replaces P by L. False if P is not positive definite; its contents are then useless.
 [[nodiscard]] bool factorise(const Target& p);
 
-// L becomes L^-1.
+// Replaces L by L^-1.
 void invert(const Target& l);
 
 // L^-1, laid out for whitening.
@@ -80,8 +80,8 @@ class Whitening {
   Whitening(Whitening&&) noexcept;
   Whitening& operator=(Whitening&&) noexcept;
 
-  // squares[n] = |L^-1 g|^2, g row n of a matrix that stands in lots of so many rows, one lot after the other, each column
-  // by column. The last lot is whole too, whatever its spare rows hold.
+  // squares[n] = |L^-1 g|^2, where g is row n of a matrix stored in lots of so many rows, each lot by columns. The last
+  // lot is whole too, whatever its spare rows hold.
   std::size_t lot_rows() const;
   void squares(const double* lots, std::size_t rows, double* squares) const;
 

@@ -18,8 +18,8 @@ using Numbers = hn::ScalableTag<double>;
 using Lanes = hn::Vec<Numbers>;
 constexpr std::size_t lanes = hn::MaxLanes(Numbers());
 
-// As many sums as leave registers for one column of a and for a number of b; more than a multiply-add takes cycles, times
-// how many begin in one.
+// As many sums as leave registers for one column of a and one number of b; more than the cycles of a multiply-add times
+// how many start per cycle.
 #if HWY_TARGET == HWY_NEON
 constexpr std::size_t tile_vectors = 4, tile_columns = 6;
 #elif HWY_TARGET <= HWY_AVX3
@@ -30,7 +30,7 @@ constexpr std::size_t tile_vectors = 2, tile_columns = 6;
 constexpr std::size_t tile_rows = tile_vectors * lanes;
 
 #if HWY_TARGET == HWY_NEON
-// A number of b from its lane: filling a vector with it would take the place of a multiply-add.
+// Takes a number of b from its lane: broadcasting it would cost as much as a multiply-add.
 HWY_INLINE void add_terms(const Lanes (&a)[tile_vectors], const double* b,
                           Lanes (&sum)[tile_columns][tile_vectors]) {
   HWY_UNROLL(3)

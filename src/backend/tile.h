@@ -9,16 +9,16 @@ namespace dma::backend {
 // term by term, `b` the columns': a[k * rows + i], b[k * columns + j].
 struct TileKernels {
   std::size_t rows, columns;
-  // c[i + j * stride] += sum_k a_ik b_kj, or -=. Every sum is added up on its own, from k = 0 on, so that it has the same
-  // bits in whichever place of a tile it stands.
+  // c[i + j * stride] += sum_k a_ik b_kj, or -=. Every sum is added up on its own, from k = 0 on, so it has the same
+  // bits wherever it is in a tile.
   void (*add)(std::size_t depth, const double* a, const double* b, double* c, std::size_t stride);
   void (*subtract)(std::size_t depth, const double* a, const double* b, double* c,
                    std::size_t stride);
 
-  // Four columns of X, or fewer, from `first` on, for the solution of X L' = B from left to right, in place:
+  // Solves X L' = B in place, from left to right, for up to four columns of X from `first` on:
   //   reduce   column c -= sum_{k < first} column k L_ck
   //   solve    by the triangle of L at (first, first); the diagonal is given inverted
-  // A whole number of `chunk` rows.
+  // The number of rows must be a multiple of `chunk`.
   std::size_t chunk;
   void (*reduce)(std::size_t rows, std::size_t first, std::size_t columns, double* x,
                  std::size_t x_stride, const double* l, std::size_t l_stride);

@@ -23,7 +23,8 @@ void Arrays::put(const std::string& prefix, const Arrays& others) {
 }
 
 void Arrays::refuse(const std::string& name) const {
-  throw NetworkError("array '" + prefix_ + name + "' has another type or shape than the model");
+  throw NetworkError("array '" + prefix_ + name +
+                     "' does not have the type or shape that the model needs");
 }
 
 template <class T>

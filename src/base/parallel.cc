@@ -10,9 +10,9 @@
 #include <array>
 #include <vector>
 
-// libtbb is not instrumented, so the thread sanitizer would see tasks that no one started or waited for.
-// This file alone is compiled without it (CMakeLists.txt), which keeps oneTBB's templates out of its
-// sight too, and says what oneTBB promises.
+// libtbb is not instrumented, so the thread sanitizer would see tasks that no one started or waited for. Only this file
+// is compiled without the sanitizer (CMakeLists.txt), which hides oneTBB's templates from it too, and tells it what
+// oneTBB promises.
 #ifdef DMA_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
@@ -21,7 +21,7 @@ namespace dma::detail {
 
 namespace {
 
-// Stands for something that happens before something else.
+// Marks something that happens before something else.
 class Moment {
  public:
 #ifdef DMA_THREAD_SANITIZER
@@ -36,7 +36,7 @@ class Moment {
 #endif
 };
 
-// What lies between two moments of other threads, also when it is left by an exception.
+// Lies between two moments of other threads, even when an exception leaves it.
 class Between {
  public:
   Between(Moment& before, Moment& after) : after_(after) { before.awaited(); }
@@ -48,7 +48,7 @@ class Between {
   Moment& after_;
 };
 
-// A call that returns when all that it started has ended.
+// A call that returns when everything it started has ended.
 class Call {
  public:
   Call() { begin_.reached(); }
@@ -62,7 +62,7 @@ class Call {
   Moment begin_, end_;
 };
 
-// 0 means all cores; more than there are is no use.
+// 0 means all cores; more threads than cores are of no use.
 int concurrency(std::size_t threads) {
   const auto cores = static_cast<std::size_t>(tbb::info::default_concurrency());
   return static_cast<int>(threads == 0 ? cores : std::min(threads, cores));
@@ -112,7 +112,7 @@ void pipeline(std::size_t slots, std::size_t threads, Callable<bool, std::size_t
   Call call;
   std::array<Moment, 3> stage_left;
   std::vector<Moment> slot_left(slots);
-  // After the stage's item before and the item's stage before.
+  // Runs after this stage's previous item and after this item's previous stage.
   const auto at = [&](std::size_t stage, Slot slot, const auto& run) {
     const Between within = call.run();
     const Between items(stage_left[stage], stage_left[stage]);

@@ -1,4 +1,4 @@
-// base/require.h: refuses what cannot be used.
+// base/require.h: throws unless a condition holds.
 #pragma once
 
 #include <string>

@@ -49,7 +49,7 @@ class Batches {
   std::span<const T> target(std::size_t row) const {
     return std::span(target_values_).subspan(row * targets_, targets_);
   }
-  // Of all rows that are here.
+  // Values of all rows that are here.
   const std::vector<T>& input_values() const { return input_values_; }
   const std::vector<T>& target_values() const { return target_values_; }
 
@@ -87,7 +87,7 @@ class Batches {
     batches_[b].visited = true;
   }
 
-  // All of them were, before this belief was made.
+  // For batches that were all visited before this belief was made.
   void visit_all() {
     for (std::size_t b = 0; b < size(); ++b) visit(b);
   }

@@ -8,7 +8,7 @@
 namespace dma::detail {
 namespace {
 
-// At five levels in ascending order, the median first: each of the others then needs a part of the values only.
+// Quantiles at five ascending levels, the median first: each of the others then needs a part of the values only.
 void quantiles(std::vector<float>& values, std::span<const double, 5> levels,
                std::array<double, 5>& to) {
   const auto last = static_cast<double>(values.size() - 1);

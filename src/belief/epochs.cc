@@ -43,7 +43,7 @@ template <std::floating_point T>
 FitResult Epochs<T>::fit(const std::function<void(bool)>& after_epoch) {
   require(rows() > 0, "there is no data to fit: call append() first");
   if (!std::exchange(resumed_, false)) begin_fit();
-  // So that an epoch allocates nothing.
+  // Room for all epochs, so that none allocates.
   result_.train_nll.reserve(known_.options.max_epochs);
   result_.cavity_nll.reserve(known_.options.max_epochs);
   targets_.assign(known_.batches.target_values().begin(), known_.batches.target_values().end());
@@ -220,7 +220,7 @@ void Epochs<T>::close_batch(std::size_t b) {
   known_.batches.visit(b);
 }
 
-// Of a new belief that lies where the cavity was.
+// The first layer with an improper weight, in a new belief that lies where the cavity was.
 template <std::floating_point T>
 std::size_t Epochs<T>::improper_layer() const {
   std::size_t k = 0;
@@ -288,7 +288,7 @@ void Epochs<T>::take_messages(std::size_t b, std::size_t row) {
   if (broken) throw NumericalBreakdown(*broken, b, row - known_.batches[b].first);
 }
 
-// The same, and on to the next row.
+// Takes the messages of this row and goes on to the next.
 template <std::floating_point T>
 void Epochs<T>::advance(std::size_t b, std::size_t row) {
   message_.hear(sweep_, known_.batches.target(row));
@@ -307,7 +307,7 @@ void Epochs<T>::keep_outputs(const Sweep<T>& sweep, std::size_t row, OutputMomen
   }
 }
 
-// Of the first so many batches: the rest were not swept in this epoch.
+// The score of the first so many batches: the rest were not swept in this epoch.
 template <std::floating_point T>
 double Epochs<T>::cavity_nll(std::size_t batches) const {
   const Likelihood& likelihood = *known_.likelihood;

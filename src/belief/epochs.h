@@ -22,7 +22,7 @@ class Epochs {
   // Between two epochs; without posterior and ledger.
   Arrays state() const;
   void resume(Arrays state);
-  // Of the belief as it is, over so many of the rows that are here, evenly spaced.
+  // Certifies the belief as it is, over so many evenly spaced rows.
   Certificate certify(std::size_t examples);
 
  private:

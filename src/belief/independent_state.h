@@ -37,7 +37,7 @@ struct IndependentState {
   // The posterior from the prior and all messages: every exchange of a message has rounded it a little.
   void rebuild();
   void show_likelihood() { posterior.likelihood = likelihood->clone(); }
-  // Up to rounding.
+  // Whether every precision is at least the prior's, up to rounding.
   bool is_above_prior(const std::vector<T>& rho) const;
 };
 

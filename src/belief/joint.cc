@@ -199,7 +199,7 @@ NoiseInputs take_noise_inputs(std::size_t width, Arrays& stored) {
                      stored.take<double>("noise_inputs.high", {width})};
   bool sound = inputs.value_deviation > 0;
   for (std::size_t k = 0; sound && k < width; ++k) sound = inputs.low[k] <= inputs.high[k];
-  require(sound, "the range of a noise network's inputs is not one");
+  require(sound, "the range of a noise network's inputs is empty");
   return inputs;
 }
 
@@ -239,7 +239,7 @@ class JointBelief::State {
     return *known;
   }
 
-  // Of the batches that are here, in their order; or only of those that were not heard yet.
+  // Rows of the batches that are here, in their order; or only of those that were not heard yet.
   Rows rows_here(bool only_new) const {
     Rows rows;
     for (const auto& batch : batches) {

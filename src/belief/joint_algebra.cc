@@ -40,7 +40,6 @@ Matrix factorised(Matrix precision) {
   return precision;
 }
 
-// (L L')^-1 x.
 Vector solution(const Matrix& lower, Vector x) {
   lower.triangularView<Eigen::Lower>().solveInPlace(x);
   lower.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
@@ -52,7 +51,6 @@ void set_mean(const Vector& mean, JointPosterior& posterior) {
   posterior.mean.assign(mean.begin(), mean.end());
 }
 
-// Its lower triangle.
 Matrix precision_of(const Matrix& lower) {
   Matrix precision = Matrix::Zero(lower.rows(), lower.cols());
   backend::add_square(backend::operand(lower), backend::target(precision), backend::Holds::lower);
@@ -73,7 +71,6 @@ Matrix inverse_of(Matrix lower) {
   return lower;
 }
 
-// The diagonal of (L L')^-1, from L^-1.
 Vector variances_of(const Matrix& inverse) {
   Vector result(inverse.cols());
   for (Eigen::Index k = 0; k < result.size(); ++k) {

@@ -16,10 +16,10 @@ namespace dma::detail {
 
 class JointFit {
  public:
-  // Of a belief that knows nothing yet.
+  // Fits a belief that knows nothing yet.
   JointFit(const Architecture& architecture, const TrainingOptions& options,
            const JointOptions& own);
-  // Of one that knows something.
+  // Goes on with one that knows something.
   JointFit(const JointKnowledge& known, const TrainingOptions& options, const JointOptions& own);
 
   // Called after epochs from which a fit can go on.
@@ -30,18 +30,18 @@ class JointFit {
   // New rows only, on top of what is known; precisions and noise stand.
   void stand(const JointKnowledge& known, const Data& rows);
 
-  // All that is not known from the rows and the options.
+  // Everything that does not follow from the rows and the options.
   Arrays store() const;
   void restore(Arrays stored, std::size_t rows);
 
-  // After fit() or fit_again().
+  // What is known after fit() or fit_again().
   JointKnowledge finish(const Data& rows, bool keep_ledger);
-  // After stand(): the function, and the messages of these rows.
+  // What is known after stand(): the function, and the messages of these rows.
   JointKnowledge finish_on_top(const Data& rows, bool keep_ledger) const;
 
   std::size_t epochs() const { return epochs_; }  // of both networks
   Stopped stopped() const;
-  // Of the function, after each of all its epochs.
+  // Training NLL of the function, after each of its epochs.
   const std::vector<double>& train_nll() const { return train_nll_; }
   // What the likelihood says of these rows, as far as it is learnt.
   std::unique_ptr<RowTerms> terms_of(const Data& rows) const {

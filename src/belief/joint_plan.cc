@@ -7,7 +7,7 @@ namespace {
 
 using Part = JointStage::Part;
 
-// In turn: the noise given the function, the function given the noise. A round has both or none.
+// The noise is learnt given the function, then the function given the noise. A round has both or none.
 struct Round {
   std::size_t noise_epochs, function_epochs;
 };

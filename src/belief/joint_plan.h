@@ -27,7 +27,7 @@ std::size_t epochs_of(const std::vector<JointStage>& stages);
 // `varies`: the noise is a network of its own, and is refined in turn with the function. With `most_epochs` (0: as many as
 // usual) the stages take no more together: the first has what is beyond the usual, and of fewer each has its share.
 std::vector<JointStage> plan_fit(bool many_rows, bool varies, std::size_t most_epochs);
-// Of a belief that knows something, from all rows.
+// For a belief that knows something, from all rows.
 std::vector<JointStage> plan_refit(bool varies, std::size_t most_epochs);
 
 }  // namespace dma::detail

@@ -16,7 +16,7 @@ std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const
                                  const NoiseInputs& known);
 class VaryingNoise {
  public:
-  // For this function; the seed is of the weights that it starts from.
+  // Noise around this function. The seed draws the weights that it starts from.
   VaryingNoise(const Architecture& function, bool by_column, std::uint64_t seed);
   // One that is known.
   VaryingNoise(const JointPosterior& log_noise, const NoiseInputs& inputs, bool by_column);
@@ -31,7 +31,7 @@ class VaryingNoise {
 
   NetworkFit fit(const JointSettings& settings, const NetworkFit& start,
                  const JointNetwork::OnEpoch& after_epoch);
-  // Of the rows that it looks at.
+  // Noise variance of the rows that it looks at.
   std::vector<double> variances() const;
   JointPosterior posterior() const;
   const NoiseInputs& inputs() const { return known_; }

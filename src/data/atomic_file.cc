@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t buffer_size = 1 << 20;
 constexpr const char* link_mark = ".partial-of-";  // then the process and a number
 
-// The permissions of the file that is there.
+// The permissions of the existing file.
 std::optional<mode_t> permissions_of(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
@@ -41,16 +41,15 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
     direct_ = true;
     return;
   }
-  // A new file gets what the system gives it. One that replaces another is nobody else's until it has the other's
-  // permissions.
+  // A new file gets the system's default permissions. A replacement is private until it has the old file's permissions.
   const auto old = permissions_of(path_);
   const unsigned mode = old ? 0600 : 0666;
   if (!open_nameless(mode)) open_partial(mode);
   if (old) (void)::fchmod(descriptor_, *old);
 }
 
-// A file without a name is gone when the process is, however it ends. Not every file system has them, and
-// without /proc it could not be given a name.
+// A file without a name disappears with the process, however that ends. Not every file system supports it, and without
+// /proc it could not be named later.
 bool AtomicFile::open_nameless(unsigned mode) {
 #ifdef O_TMPFILE
   if (::access("/proc/self/fd", X_OK) != 0) return false;
@@ -71,7 +70,7 @@ void AtomicFile::open_partial(unsigned mode) {
   partial_ = name;
 }
 
-// A link to the file as the process has it open, beside the place: a link cannot replace a file, a rename can.
+// Links the open file to a temporary name in the same folder: a link cannot replace a file, but a rename can.
 void AtomicFile::give_name() {
   const std::string open_file = "/proc/self/fd/" + std::to_string(descriptor_);
   const std::string stem = path_.string() + link_mark + std::to_string(::getpid()) + "-";
@@ -86,7 +85,7 @@ void AtomicFile::give_name() {
   fail("cannot be put in place");
 }
 
-// Who was killed between link and rename has left the link; the next one to write the file takes it away.
+// A process killed between link and rename leaves the link behind; the next one that writes the file removes it.
 void AtomicFile::remove_leftovers() const {
   const std::string mark = path_.filename().string() + link_mark;
   std::error_code ignored;
@@ -147,7 +146,7 @@ void AtomicFile::commit() {
   }
   if (::rename(partial_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");
   partial_.clear();
-  // So that the new name survives a crash too; file systems that cannot do it need not.
+  // Makes the new name survive a crash too; errors are ignored, because not every file system supports this.
   const int parent = ::open(folder().c_str(), O_RDONLY | O_CLOEXEC);
   if (parent >= 0) {
     (void)::fsync(parent);

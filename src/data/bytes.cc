@@ -134,13 +134,13 @@ std::size_t ByteSource::read_compressed(char* into, std::size_t size) {
   return most - stream.avail_out;
 }
 
-// Members follow each other where files were concatenated; zeros may pad the last one.
+// Concatenated files have several members; zeros may pad the last one.
 bool ByteSource::at_member() {
   if (inflater_->inside) return true;
   for (; fill_input(); ++input_begin_) {
     if (input_[input_begin_] == 0) continue;
     if (input_[input_begin_] != '\x1f') {
-      throw DataError(name_ + ": something that is not gzip follows the compressed data");
+      throw DataError(name_ + ": the compressed data is followed by something that is not gzip");
     }
     inflateReset(&inflater_->stream);
     inflater_->inside = true;

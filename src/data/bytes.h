@@ -1,4 +1,4 @@
-// data/bytes.h: the bytes of a file or of standard input, decompressed if they begin as gzip does.
+// data/bytes.h: the bytes of a file or of standard input, decompressed if they are gzip.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // How many bytes were written, at most `size`; 0 only at the end.
+  // Returns how many bytes were written, at most `size`; 0 only at the end.
   std::size_t read(char* into, std::size_t size);
-  // Whether it can be read again from its beginning: a pipe cannot.
+  // Whether it can be read again from the beginning: a pipe cannot.
   bool can_rewind() const { return size_ > 0; }
   void rewind();
-  // How much of the file has been read; 0 if its size is not known.
+  // How much of the file has been read; 0 if its size is unknown.
   double share() const {
     return size_ == 0 ? 0 : static_cast<double>(taken_) / static_cast<double>(size_);
   }
 
   const std::string& name() const { return name_; }
-  // How many bytes read() will have given at the end, from what the file's bytes gave so far; 0: unknown.
+  // Estimate of the bytes that read() will return in all, from those so far; 0: unknown.
   double expected_bytes() const;
 
  private:

@@ -1,5 +1,5 @@
-// Why no library: none of those that the project keeps reads CSV, and a parser that hands over cells is the
-// smaller part of what stands here: types, empty cells, line numbers, names, restarts, messages.
+// Why no library: none of the project's dependencies reads CSV, and a parser of cells would be the smaller part: the
+// rest is types, empty cells, line numbers, names, restarts, messages.
 //
 //   bytes.h   file, standard input, gzip            number.h      a cell as a number
 //   scan.h    cells of a row in memory              dictionary.h  a cell as text
@@ -30,7 +30,7 @@ using csv::shown;
 
 using Positions = std::unordered_map<std::string_view, std::size_t>;
 
-// So many distinct numbers with a comma make a column of numbers, whatever comes.
+// This many distinct numbers with a comma make a column of numbers, whatever follows.
 constexpr std::size_t enough_commas = 1000;
 
 std::vector<std::string> numbered_names(std::size_t count) {
@@ -50,7 +50,7 @@ std::vector<std::string> header_names(std::span<const Cell> cells) {
   return names;
 }
 
-// Goes to the file's first row and takes the names from it.
+// Goes to the file's first row and reads the names.
 csv::RowOptions row_options(const CsvOptions& options) {
   return {options.header, options.delimiter, options.block};
 }
@@ -65,7 +65,7 @@ Positions find_positions(const RowReader& rows, std::span<const std::string> nam
   for (std::size_t k = 0; k < names.size(); ++k) {
     const auto [earlier, is_new] = positions.emplace(names[k], k);
     if (is_new) continue;
-    throw DataError(rows.place() + ", column " + shown(names[k]) + ": the name stands twice, at " +
+    throw DataError(rows.place() + ", column " + shown(names[k]) + ": the name appears twice, at " +
                     std::to_string(earlier->second + 1) + " and " + std::to_string(k + 1) +
                     "; rename one of the columns");
   }
@@ -79,7 +79,7 @@ bool all_numbers(std::span<const Cell> cells) {
   });
 }
 
-// The name without space and capital letters.
+// The name without spaces and in lower case.
 std::string core(std::string_view name) {
   std::string result;
   for (const char c : name) {
@@ -95,7 +95,7 @@ std::string suggestion(std::string_view name, std::span<const std::string> names
     if (core(other) == wanted) return "; did you mean " + shown(other) + "?";
   }
   constexpr std::size_t most = 8;
-  std::string list = "; there are ";
+  std::string list = "; the columns are ";
   for (std::size_t k = 0; k < std::min(most, names.size()); ++k) {
     list += (k == 0 ? "" : ", ") + shown(names[k]);
   }
@@ -108,7 +108,7 @@ bool is_number(std::string_view text) {
   return csv::read_number(cell, value) != Reading::text;
 }
 
-// Whether the values of a column of text are all numbers, some with a decimal comma.
+// Whether the values of a text column are all numbers, some with a decimal comma.
 struct Commas {
   bool possible = true;
   std::size_t first_line = 0;  // 0: no comma so far
@@ -126,7 +126,7 @@ struct Output {
   bool has_numbers = false;  // in the pieces before
   csv::Dictionary dictionary = {};
   Commas commas = {};
-  // The first number that is not allowed, of a column that may still turn out to be text.
+  // The first number that is not allowed, in a column that may still turn out to be text.
   Reading refused = Reading::number;
   std::size_t refused_line = 0;
   std::string refused_value = {};
@@ -147,17 +147,17 @@ class TableReader {
   void clear(Table& table);
   // Appends the next row; false if there is none.
   bool append(Table& table);
-  // As append, but looks only for columns that are text.
+  // Like append, but only looks for columns that are text.
   bool check();
-  // Reserves memory for the rows that are expected and gives their number.
+  // Reserves memory for the expected rows and returns their number.
   std::size_t reserve(Table& table) const;
   // Throws DataError if the columns cannot be used as they are.
   void finish() const;
-  // How much of the file has been read; 0 if that is not known.
+  // How much of the file has been read; 0 if unknown.
   double share() const { return rows_.share(); }
 
   bool any_turned() const { return any_turned_; }
-  // To the first row again, with the columns that turned as text.
+  // Goes back to the first row and reads the columns that turned as text.
   void restart();
   std::size_t blocks() const { return rows_.blocks(); }
 
@@ -316,7 +316,7 @@ void TableReader::append_unusual(Table& table, std::size_t k, const Cell& cell) 
   table.columns[k].numbers.push_back(value);
 }
 
-// Cells that were empty stay so; the text of numbers is gone.
+// Empty cells stay empty; the text of numbers is lost.
 void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
   Column& column = table.columns[k];
   Output& output = outputs_[k];
@@ -330,8 +330,8 @@ void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
   }
   if (!rows_.can_rewind()) {
     throw DataError(place(rows_.line(), output) + shown(csv::content(cell, scratch_)) +
-                    " is text after cells that are numbers; say that the column is text, or give " +
-                    "a file: this cannot be read a second time");
+                    " is text after cells that are numbers; declare the column as text, or use " +
+                    "a file: this input cannot be read twice");
   }
   output.turned = any_turned_ = true;
   column.numbers.push_back(0);
@@ -368,7 +368,7 @@ void TableReader::fail(const Output& output, Reading reading, std::size_t line,
     throw DataError(what + " is not finite; leave the cell empty if the number is unknown");
   }
   if (reading == Reading::too_large) {
-    throw DataError(what + " is beyond 1e300 in size; rescale the column");
+    throw DataError(what + " is larger than 1e300; rescale the column");
   }
   if (csv::has_decimal_comma(value)) {
     throw DataError(what + " has a comma; write numbers with a decimal point and no other mark");
@@ -376,8 +376,7 @@ void TableReader::fail(const Output& output, Reading reading, std::size_t line,
   throw DataError(what + " is not a number");
 }
 
-// A column of text that is numbers with decimal commas is a mistake, and as categories it would be an
-// expensive one.
+// A text column of numbers with decimal commas is a mistake, and an expensive one if read as categories.
 void TableReader::note_value(Output& output, const std::string& value) {
   Commas& commas = output.commas;
   if (output.type == CellType::text || !commas.possible) return;
@@ -403,7 +402,7 @@ void TableReader::check_commas(const Output& output) const {
   if (!output.is_text() || !commas.possible || commas.first_line == 0) return;
   throw DataError(place(commas.first_line, output) + shown(commas.first_value) +
                   " has a decimal comma; write numbers with a decimal point, " +
-                  "or ask for the column as text");
+                  "or declare the column as text");
 }
 
 void TableReader::finish() const {
@@ -415,8 +414,8 @@ void TableReader::finish() const {
   }
 }
 
-// Left to themselves the vectors would double: up to three times the memory at the last step. Steps of
-// at most eight forgive first rows that are much shorter than the others.
+// Without this the vectors would double, which takes up to three times the memory at the last step. Steps of at most
+// eight allow for first rows that are much shorter than the others.
 std::size_t TableReader::reserve(Table& table) const {
   const auto rows = static_cast<double>(std::max<std::size_t>(table.rows(), 16));
   const double expected = 1.02 * rows_.expected_rows(table.rows()) + 16;
@@ -428,15 +427,15 @@ std::size_t TableReader::reserve(Table& table) const {
   return capacity;
 }
 
-// The rest of the block shows other columns that turn; if that was not enough, the rest of the file
-// does: no file is read more than three times.
+// The rest of the block shows other columns that turn to text; if that is not enough, the rest of the file does. So no
+// file is read more than three times.
 void read_on(TableReader& reader, bool to_the_end) {
   const std::size_t block = reader.blocks();
   while ((to_the_end || reader.blocks() == block) && reader.check()) {
   }
 }
 
-// False if columns turned out to be text: the table is to be read again.
+// False if columns turned out to be text: the table must be read again.
 bool read_table(TableReader& reader, Table& table, bool is_first) {
   reader.clear(table);
   std::size_t capacity = 0;
@@ -449,7 +448,7 @@ bool read_table(TableReader& reader, Table& table, bool is_first) {
   return false;
 }
 
-// As read_table, piece by piece.
+// Like read_table, but piece by piece.
 bool read_pieces(TableReader& reader, std::size_t rows, const std::function<void()>& begin,
                  const std::function<void(const Table&)>& take, bool is_first) {
   begin();
@@ -473,8 +472,9 @@ void give_back(std::vector<double>& numbers) {
 void check_types(const std::filesystem::path& path, const CsvOptions& options) {
   for (const WantedColumn& wanted : options.columns) {
     if (wanted.type != CellType::detect) continue;
-    throw DataError(csv::escaped(path.string()) + ", column " + shown(wanted.name) +
-                    ": say whether it is numbers or text; a file read in pieces cannot tell");
+    throw DataError(
+        csv::escaped(path.string()) + ", column " + shown(wanted.name) +
+        ": declare it as numbers or text; in a file read in pieces this cannot be detected");
   }
 }
 

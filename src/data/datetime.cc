@@ -11,7 +11,7 @@
 namespace dma {
 namespace {
 
-// What is left to read of a text. A step that does not fit fails for good: nothing is read after it.
+// The rest of a text to read. After a step that fails, nothing more is read.
 struct Cursor {
   std::string_view rest;
   bool failed = false;
@@ -30,7 +30,7 @@ struct Cursor {
     return count;
   }
 
-  // All digits that follow, between `least` and `most` of them.
+  // Reads all digits that follow, between `least` and `most` of them.
   int number(std::size_t least, std::size_t most) {
     const std::size_t count = digits();
     failed = failed || count < least || count > most;
@@ -86,7 +86,7 @@ double read_fraction(Cursor& cursor) {
   return value;
 }
 
-// Seconds since midnight. 60 seconds: a leap second, the same instant as the next minute's first.
+// Seconds since midnight. 60 seconds is a leap second, the same instant as the start of the next minute.
 double read_time(Cursor& cursor) {
   const int hour = cursor.number(1, 2);
   cursor.expect(':');
@@ -101,7 +101,7 @@ double read_time(Cursor& cursor) {
   return hour * 3600.0 + minute * 60.0 + seconds;
 }
 
-// Seconds to take away to be at UTC: 0 for Z and for nothing at all.
+// Seconds to subtract for UTC: 0 for Z and for no offset.
 double read_offset(Cursor& cursor) {
   if (cursor.rest.empty()) return 0;
   cursor.take(' ');

@@ -1,4 +1,4 @@
-// data/dictionary.h: codes of texts.
+// data/dictionary.h: numbers the distinct texts of a column.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace dma::csv {
 
-// Open addressing over a column's values: each text is stored once, and finding one allocates nothing.
+// Open addressing over a column's values: each text is stored once, and a look-up allocates nothing.
 class Dictionary {
  public:
-  // The index of the text in values, where it is appended if it is new.
+  // The index of the text in values; a new text is appended.
   std::uint32_t code(std::string_view text, std::vector<std::string>& values) {
     if (2 * (values.size() + 1) > slots_.size()) grow();
     const std::size_t hash = std::hash<std::string_view>{}(text);

@@ -23,15 +23,15 @@ namespace {
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();    // an empty cell
 constexpr double unreadable = std::numeric_limits<double>::infinity();  // a cell that is an error
 constexpr double largest = std::numeric_limits<double>::max();
-// In deviations. Training rows lie within the root of their number; of what lies further out than this not even the
-// square is a number in single precision, let alone what a network makes of it.
+// In deviations from the mean. Training rows lie within the root of their number. Beyond this limit not even the square
+// fits into single precision, let alone the network's output.
 constexpr double farthest = 1e15;
-// Of a target's deviation: noise and intervals are small parts of it, and must be numbers too.
+// Smallest deviation of a target: noise and intervals are small fractions of it and must be representable too.
 constexpr double least_deviation = 1e-300;
 
 // ---------------------------------------------------------------------------------------- messages
 
-// Values go into messages of one line.
+// Makes a value fit for a message of one line.
 std::string as_text(std::string_view text) {
   constexpr std::size_t most = 60;
   std::size_t end = std::min(text.size(), most);
@@ -81,7 +81,7 @@ std::string suggestion(const Table& table, std::string_view name) {
   constexpr std::size_t most = 10;
   std::string list;
   for (std::size_t k = 0; k < std::min(most, table.columns.size()); ++k) {
-    list += (k == 0 ? "; there are '" : ", '") + as_text(table.columns[k].name) + "'";
+    list += (k == 0 ? "; the columns are '" : ", '") + as_text(table.columns[k].name) + "'";
   }
   return table.columns.size() > most ? list + ", ..." : list;
 }
@@ -119,8 +119,8 @@ void validate(const Table& table, const EncoderOptions& options) {
        {&options.targets, &options.features, &options.drop, &options.categorical}) {
     for (const std::string& name : *names) column_of(table, name);
   }
-  if (options.targets.empty()) throw DataError(table.source + ": no target is named");
-  if (options.most_categories == 0) throw DataError("most_categories is 0: it must be at least 1");
+  if (options.targets.empty()) throw DataError(table.source + ": no target was given");
+  if (options.most_categories == 0) throw DataError("most_categories must be at least 1");
   refuse_repeated(table, options.targets, "named twice as a target");
   refuse_repeated(table, options.features, "named twice as a feature");
   refuse_common(table, options.targets, options.features, "both a target and a feature");
@@ -130,7 +130,7 @@ void validate(const Table& table, const EncoderOptions& options) {
                 "is categorical: the target must be a number");
 }
 
-// Takes the digits at the front off the text; leading zeros are not returned.
+// Removes the leading digits from the text and returns them without leading zeros.
 std::string_view take_digits(std::string_view& text) {
   const auto end = std::find_if_not(text.begin(), text.end(), csv::is_digit);
   std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
@@ -139,7 +139,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// Digits compare as the number they are: c2 before c10.
+// Digits compare as numbers: c2 before c10.
 bool natural_order(std::string_view one, std::string_view two) {
   std::string_view a = one;
   std::string_view b = two;
@@ -158,8 +158,8 @@ bool natural_order(std::string_view one, std::string_view two) {
   return a.empty() && b.empty() ? one < two : a.empty();
 }
 
-// In an order of their names' own: a network's first weights are drawn input by input, and must not depend on where a
-// column stands in a file.
+// Sorted by name: a network's first weights are drawn input by input, and must not depend on a column's position in the
+// file.
 std::vector<std::string> feature_names(const Table& table, const EncoderOptions& options) {
   std::vector<std::string> names = options.features;
   for (const Column& column : table.columns) {
@@ -200,18 +200,18 @@ double read(std::string_view text, const FeatureColumn& feature) {
 std::string expectation(ColumnKind kind) {
   switch (kind) {
     case ColumnKind::numeric:
-      return "is text: in training this column held numbers";
+      return "is text, but in training this column held numbers";
     case ColumnKind::boolean:
-      return "is neither true nor false, as every value of this column was in training";
+      return "is neither true nor false, but in training every value of this column was";
     case ColumnKind::datetime:
-      return "is not a date written as those in training; write it as YYYY-MM-DD";
+      return "is not a date in a format used in training; write it as YYYY-MM-DD";
     case ColumnKind::categorical:
       break;
   }
   return "cannot be used";
 }
 
-// The same cells as text: numbers as the shortest text that reads as them.
+// The same cells as text; numbers become the shortest text that reads as them.
 Column as_text(const Column& column) {
   Column text{.name = column.name, .is_text = true};
   text.codes.reserve(column.rows());
@@ -231,8 +231,8 @@ Column as_text(const Column& column) {
 
 // ------------------------------------------------------------------------------------ cells to encode
 
-// One column of a table as an encoder's column reads it: numbers, or for each distinct text (by its
-// code) what it stands for, so that nothing is parsed or hashed twice.
+// One column of a table as the encoder reads it: numbers, or the meaning of each distinct text (by its code), so that
+// nothing is parsed or hashed twice.
 struct Cells {
   const Column* column = nullptr;
   const double* numbers = nullptr;
@@ -244,7 +244,7 @@ struct Cells {
   std::vector<std::uint64_t> words = {};
 };
 
-// A number in a column whose categories were numbers: 3.0 is the category 3.
+// A number in a column whose categories were numbers; 3.0 is the category 3.
 std::string category_of(const std::string& text, const FeatureColumn& feature) {
   if (feature.text) return text;
   const double number = read_number(text);
@@ -308,7 +308,7 @@ double number_at(const Cells& cells, std::size_t row) {
   return code == Column::empty_cell ? nothing : cells.meaning[code];
 }
 
-// Rows whose targets are all there.
+// Rows without an empty target.
 std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_t table_rows) {
   std::vector<std::size_t> rows;
   rows.reserve(table_rows);
@@ -324,7 +324,7 @@ std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_
 
 constexpr const char* target_expectation = "is text: the target must be a number";
 
-// What is known so far of a column of numbers.
+// What is known so far about a column of numbers.
 struct Numbers {
   ScaleBuilder scale = {};
   std::string first = {};  // that is not empty, as it stands there
@@ -332,8 +332,8 @@ struct Numbers {
   std::optional<DataError> error = {};  // the first
 };
 
-// An error if a cell is text, infinite or out of reach of the scales; it is kept, since one in another column
-// may be to be told first.
+// Sets an error if a cell is text, infinite or too large for the scales. It is not thrown at once, because an error in
+// another column may have to be reported first.
 void take_numbers(const Table& piece, const Cells& cells, std::span<const std::size_t> rows,
                   const std::string& expected, Numbers& known) {
   for (const std::size_t row : rows) {
@@ -346,12 +346,12 @@ void take_numbers(const Table& piece, const Cells& cells, std::span<const std::s
     } else if (!known.error) {
       const bool is_text = cells.codes != nullptr && x == unreadable;
       known.error =
-          error_at(piece, *cells.column, row, is_text ? expected : "is beyond 1e300 in size");
+          error_at(piece, *cells.column, row, is_text ? expected : "is larger than 1e300");
     }
   }
 }
 
-// Whether the values are one word for true, one for false, or one of the two.
+// Whether the values are a word for true, a word for false, or both.
 struct Booleans {
   bool possible = true;
   std::array<std::string, 2> words = {};
@@ -368,7 +368,7 @@ double take_boolean(const std::string& value, Booleans& known) {
   return meaning;
 }
 
-// Which orders of day and month the values allow, and the scale in either.
+// Which orders of day and month the values allow, and the scale for each.
 struct Dates {
   bool month_first = true, day_first = true;
   ScaleBuilder by_month = {}, by_day = {};
@@ -377,7 +377,7 @@ struct Dates {
   bool possible() const { return month_first || day_first; }
 };
 
-// What a text of a piece stands for, and where it is counted.
+// The meaning of a text of a piece, and where it is counted.
 struct Meaning {
   std::size_t generation = std::numeric_limits<std::size_t>::max();
   std::size_t place = 0;
@@ -400,11 +400,11 @@ void take_date(const Table& piece, const Column& column, std::size_t row, Dates&
   if (known.unclear || !known.possible()) return;
   known.unclear =
       error_at(piece, column, row,
-               "may be day/month or month/day, and no date of the column tells which; write dates "
-               "as YYYY-MM-DD, drop the column, or name it as categorical");
+               "may be day/month or month/day, and no date in the column shows which; write dates "
+               "as YYYY-MM-DD, drop the column, or declare it categorical");
 }
 
-// What is known so far of a column of text.
+// What is known so far about a text column.
 struct Texts {
   ValueCounts counts = ValueCounts();
   std::size_t filled = 0, empty = 0;
@@ -444,7 +444,7 @@ void take_texts(const Table& piece, const Column& column, std::span<const std::s
   }
 }
 
-// What is known so far of a feature's column.
+// What is known so far about a feature's column.
 struct KnownColumn {
   std::string name;
   bool forced = false;  // to be categorical
@@ -454,7 +454,7 @@ struct KnownColumn {
   Texts texts = {};
 };
 
-// A column of a CSV file may be empty in the first pieces, as if it were of numbers, and of text from then on.
+// A column of a CSV file may be empty in the first pieces, as if it held numbers, and hold text later.
 void accept_type(const Table& piece, const Column& column, KnownColumn& known) {
   if (column.is_text == known.is_text) return;
   const bool was_empty = known.numbers.scale.count() + known.texts.filled == 0;
@@ -475,7 +475,7 @@ void take_feature(const Table& piece, const Column& column, std::span<const std:
   take_numbers(piece, cells_of(column, feature), rows, expectation(feature.kind), known.numbers);
 }
 
-// A feature, or the reason why it is none.
+// A feature, or the reason why it is left out.
 struct Fitted {
   FeatureColumn feature = {};
   std::string dropped = {};
@@ -505,8 +505,8 @@ Fitted fit_categories(FeatureColumn feature, const KnownColumn& known,
   const std::size_t distinct = texts.counts.distinct();
   if (!known.forced && distinct > options.most_categories && 2 * distinct > texts.filled) {
     return {.dropped =
-                "text, almost every value different, like a name or an id; "
-                "name it as categorical to keep it"};
+                "text that differs in almost every row, like a name or an id; "
+                "declare it categorical to keep it"};
   }
   feature.categories = texts.counts.most_frequent(options.most_categories);
   if (texts.empty > 0) feature.categories.emplace_back();
@@ -567,7 +567,7 @@ std::size_t block_rows(std::size_t width) {
   return std::clamp<std::size_t>(cache_numbers / std::max<std::size_t>(width, 1), 16, 1024);
 }
 
-// The rows' numbers: where they stand, if one follows the other, else in the buffer.
+// The rows' numbers: in place if the rows are consecutive, else copied to the buffer.
 std::span<const double> numbers_in(const Cells& cells, std::span<const std::size_t> rows,
                                    std::vector<double>& buffer) {
   if (rows.empty()) return {};
@@ -586,7 +586,7 @@ std::span<const double> numbers_in(const Cells& cells, std::span<const std::size
   while (!too_large(number_at(cells, block.rows[k])) && !too_far(block.out[k * block.stride])) ++k;
   const bool is_number = !too_large(number_at(cells, block.rows[k]));
   throw error_at(*block.table, *cells.column, block.rows[k],
-                 is_number ? "is too far from the numbers of training, more than 1e15 deviations"
+                 is_number ? "is more than 1e15 standard deviations away from the training rows"
                  : cells.codes != nullptr ? expected
                                           : "is not finite");
 }
@@ -735,7 +735,7 @@ class EncoderBuilder::State {
   Encoder finish() const {
     if (rows_with_target_ < 2) {
       throw DataError(source_ + ": " + std::to_string(rows_with_target_) + " of " +
-                      std::to_string(rows_) + " rows have a target; it takes two at least");
+                      std::to_string(rows_) + " rows have a target; at least two are needed");
     }
     Encoder encoder;
     for (std::size_t k = 0; k < targets_.size(); ++k) {
@@ -776,9 +776,8 @@ class EncoderBuilder::State {
                       " in every row: there is nothing to learn");
     }
     if (scale.deviation < least_deviation) {
-      throw DataError(source_ + ", column '" + name + "': the target's deviation is " +
-                      as_text(scale.deviation) +
-                      ", too small for parts of it to be numbers; give it in a smaller unit");
+      throw DataError(source_ + ", column '" + name + "': the target's standard deviation is " +
+                      as_text(scale.deviation) + ", too small to compute with; use a smaller unit");
     }
     return {name, scale.mean, scale.deviation};
   }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t longest_shown = 60;
 
-// A cut inside a character of several bytes would make the message invalid UTF-8.
+// Never cuts inside a multi-byte character, which would make the message invalid UTF-8.
 std::string_view beginning(std::string_view text, std::size_t bytes) {
   const auto continues = [&] { return (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U; };
   while (bytes > 0 && continues()) --bytes;

@@ -8,7 +8,7 @@
 namespace dma::csv {
 namespace {
 
-// Whether a number that no double is near is large, not small: std::from_chars says the same of both.
+// Whether a number out of range is large, not small: std::from_chars reports the same error for both.
 bool is_large(std::string_view number) {
   const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
   const std::string_view digits = number.substr(0, mark);

@@ -22,7 +22,7 @@ enum class Reading {
   number,
   empty,
   infinite,   // inf, infinity
-  too_large,  // beyond largest_number in size
+  too_large,  // larger than largest_number
   text,
 };
 
@@ -53,7 +53,7 @@ inline bool are_digits(std::uint64_t bytes) {
   return (((bytes + 0x76U * each_byte) | bytes) & (0x80U * each_byte)) == 0;
 }
 
-// Where the point stands among characters that were made digits, or 16 if there is none.
+// Position of the point among characters that were turned into digits, or 16 if there is none.
 inline std::size_t find_point(Sixteen characters) {
   constexpr std::uint64_t point = '.' ^ '0';
   const std::size_t in_first = find_byte(static_cast<std::uint64_t>(characters), point);
@@ -66,10 +66,10 @@ inline Sixteen without_byte(Sixteen bytes, std::size_t place) {
   return (bytes & before) | ((bytes >> 8U) & ~before);
 }
 
-// A number of at most 16 characters after its sign, without exponent, all digits at once: faster than
-// std::from_chars, where most of the time would go, and the same to the bit, because whole numbers to
-// 2^53 and powers of ten to 10^22 are exact and a division rounds once. False: not such a number. Looks
-// at 17 bytes from begin, whatever the length; Scanner::padding is more.
+// Reads a number of at most 16 characters after its sign, without exponent, all digits at once. This is faster than
+// std::from_chars, which would take most of the time, and equal to the bit, because whole numbers up to 2^53 and powers
+// of ten up to 10^22 are exact and a division rounds once. False: not such a number. Reads 17 bytes from begin,
+// whatever the length; Scanner::padding is more.
 inline bool is_short_number(const char* begin, const char* end, double& value) {
   if constexpr (std::endian::native != std::endian::little) return false;
   constexpr std::uint64_t eight_zeros = '0' * each_byte;
@@ -95,7 +95,7 @@ inline bool is_short_number(const char* begin, const char* end, double& value) {
   return true;
 }
 
-// What most cells are: std::from_chars reads all of it, and the number is allowed.
+// The common case: std::from_chars reads the whole cell, and the number is allowed.
 inline bool is_plain_number(const char* begin, const char* end, double& value) {
   const auto [stop, error] = std::from_chars(begin, end, value);
   return stop == end && error == std::errc() && std::abs(value) <= largest_number;

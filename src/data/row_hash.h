@@ -13,7 +13,7 @@
 
 namespace dma {
 
-// No number has these bits, NaN being an empty cell.
+// No number has these bits, because NaN is an empty cell.
 inline constexpr std::uint64_t empty_word = 0x7ff8'0000'0000'0000;
 inline constexpr std::uint64_t hash_start = 0x243f'6a88'85a3'08d3;
 

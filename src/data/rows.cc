@@ -14,10 +14,11 @@
 namespace dma::csv {
 namespace {
 
-// A quote that is not closed must not bring the rest of a large file into memory.
+// An unclosed quote must not read the rest of a large file into memory.
 constexpr std::size_t longest_row = std::size_t{1} << 28U;
 
-// What the delimiter is found from: so many lines, or those that begin in so many bytes if they are longer, but some.
+// The delimiter is detected from this many lines, or from those that begin in this many bytes if lines are longer, but
+// at least from this few.
 constexpr std::size_t sample_lines = 100;
 constexpr std::size_t sample_bytes = std::size_t{1} << 20U;
 constexpr std::size_t fewest_lines = 3;
@@ -70,8 +71,7 @@ Explanation explain(Scanner scanner, bool header) {
   return result;
 }
 
-// 1,5;2,5 has the same number of cells in each line with either delimiter: then the one that leaves more
-// numbers is meant.
+// 1,5;2,5 has the same number of cells in each line with either delimiter; then the one that leaves more numbers wins.
 bool is_better(const Explanation& a, const Explanation& b) {
   if (a.consistent() != b.consistent()) return a.consistent();
   if (a.consistent()) {
@@ -82,7 +82,7 @@ bool is_better(const Explanation& a, const Explanation& b) {
   return agreeing(a) > agreeing(b);
 }
 
-// How long the text is up to the end of so many lines that are not blank; npos if it has fewer.
+// Length of the text up to the end of this many lines that are not blank; npos if it has fewer.
 std::size_t length_of_lines(std::string_view text, std::size_t lines) {
   std::size_t length = 0;
   while (lines > 0) {
@@ -145,7 +145,7 @@ void RowReader::skip_mark() {
   }
 }
 
-// Reads one more block behind the text that was not yet taken; false if the file has ended.
+// Reads one more block after the unread text; false at the end of the file.
 bool RowReader::add_text() {
   if (complete_) return false;
   if (begin_ > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -162,7 +162,7 @@ bool RowReader::add_text() {
   return got > 0;
 }
 
-// The first lines of the text, the same ones whatever the size of the blocks; empty if there has to be more.
+// The first lines of the text, the same whatever the block size; empty if more text is needed.
 std::string_view RowReader::sample() const {
   const std::string_view text(buffer_.data() + begin_, end_ - begin_);
   const std::size_t usual = length_of_lines(text.substr(0, sample_bytes), sample_lines);
@@ -176,7 +176,7 @@ char RowReader::find_delimiter(bool header) {
   std::string_view text;
   std::size_t looked_at = 0;
   while (text.empty() && end_ < longest_row) {
-    // Looking again only after doubling keeps this linear for any size of block.
+    // Looking again only after doubling keeps this linear for any block size.
     if (end_ >= 2 * looked_at) {
       looked_at = end_;
       text = sample();
@@ -219,7 +219,7 @@ bool RowReader::next() {
 void RowReader::continue_row() {
   const std::size_t row = end_ - begin_;
   if (row > longest_row) fail(Scanner::Found::more);
-  // The row is scanned again from its beginning: doubling keeps that linear in a very long row.
+  // The row is scanned again from its beginning; doubling keeps that linear for a very long row.
   const std::size_t wanted = row > sample_bytes ? 2 * row : row + 1;
   while (end_ - begin_ < wanted && add_text()) {
   }
@@ -237,10 +237,10 @@ void RowReader::fail(Scanner::Found found) const {
       throw DataError(where + "the quote that begins here is never closed");
     case Scanner::Found::text_after_quote:
       throw DataError(where + "text between a closing quote and the next delimiter; " +
-                      "write a quote inside quotes twice");
+                      "double a quote inside quotes");
     default:
       throw DataError(place(next_line_) + ": a row of more than " +
-                      std::to_string(longest_row >> 20U) + " MB; is a quote not closed?");
+                      std::to_string(longest_row >> 20U) + " MB; is a closing quote missing?");
   }
 }
 

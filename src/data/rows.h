@@ -24,8 +24,7 @@ class RowReader {
  public:
   RowReader(const std::filesystem::path& path, const RowOptions& options);
 
-  // Goes to the next row that is not blank; false at the end. Throws DataError where the text breaks the
-  // rules of CSV.
+  // Goes to the next row that is not blank; false at the end. Throws DataError if the text is not valid CSV.
   bool next();
   // Valid until the next call of next().
   std::span<const Cell> cells() const { return scanner_.cells(); }
@@ -36,9 +35,9 @@ class RowReader {
   std::string place() const { return place(line_); }
   std::string place(std::size_t line) const;
 
-  // How many blocks were read so far.
+  // Number of blocks read so far.
   std::size_t blocks() const { return blocks_; }
-  // How many rows the file seems to have if it goes on as until now, with `rows` of them read; 0: unknown.
+  // Estimate of the file's rows after `rows` of them were read; 0: unknown.
   double expected_rows(std::size_t rows) const;
   bool can_rewind() const { return source_.can_rewind(); }
   double share() const { return source_.share(); }

@@ -33,7 +33,7 @@ void ScaleBuilder::add(double number) {
 
 void ScaleBuilder::change_unit(double size) {
   const int exponent = std::clamp(std::ilogb(size), -1022, 1022);
-  // Sums of numbers that are nothing beside this one may become 0.
+  // Sums of numbers that are negligible next to this one may become 0.
   const double ratio = std::scalbn(1.0, exponent_ - exponent);
   distances_.multiply(ratio);
   squares_.multiply(ratio);
@@ -54,7 +54,7 @@ Scale ScaleBuilder::finish() const {
   LongSum centred = squares_;
   centred.add(-product);
   centred.low -= std::fma(mean, distances_.high, -product) + mean * distances_.low;
-  // `mean` is rounded: with m the true one, sum (d - m)^2 is this less what it is off by, times sum d.
+  // `mean` is rounded: with m the true mean, sum (d - m)^2 is this minus the error of `mean` times sum d.
   const double rest = std::fma(-mean, count, distances_.high) + distances_.low;
   const double variance = (centred.high + centred.low - rest * (distances_.high / count)) / count;
   const double deviation = std::scalbn(std::sqrt(variance), exponent_);

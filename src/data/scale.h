@@ -19,14 +19,13 @@ struct LongSum {
   void multiply(double power_of_two);
 };
 
-// Of the numbers that are not NaN, which must be finite; the deviation divides by their count. It is 0
-// exactly if all are equal or there are none. Scaling the numbers by a power of two scales both results
-// by it, to the bit, as long as nothing becomes subnormal.
+// Mean and deviation of the numbers that are not NaN, which must be finite; the deviation divides by their count. It is
+// exactly 0 if all are equal or there are none. Scaling the numbers by a power of two scales both results by it, to the
+// bit, as long as nothing becomes subnormal.
 //
-// One number after the other, so that it does not matter in which portions they come. Sums are of distances
-// from the first number, which is at most sqrt(count) deviations from the mean: what cancels when the square
-// of their mean is subtracted from the mean of their squares is far less than the digits that a LongSum has
-// to spare.
+// Takes one number at a time, so the portions in which they come do not matter. Sums are of distances from the first
+// number, which is at most sqrt(count) deviations from the mean: subtracting the square of their mean from the mean of
+// their squares cancels far fewer digits than a LongSum has to spare.
 class ScaleBuilder {
  public:
   void add(double number);

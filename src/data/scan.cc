@@ -14,8 +14,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t block_bytes = 64;
 
-// Bit k is set if byte k may mean something: the delimiter, a quote, a line end, NUL. A loop that asks
-// byte by byte mispredicts the length of every number; this looks at a vector at once.
+// Bit k is set if byte k may be special: the delimiter, a quote, a line end, NUL. A loop over bytes would mispredict
+// the length of every number; this looks at a vector at once.
 std::uint64_t find_marks(const char* block, char delimiter) {
   const hn::CappedTag<std::uint8_t, block_bytes> bytes;
   const auto delimiters = hn::Set(bytes, static_cast<std::uint8_t>(delimiter));
@@ -106,7 +106,7 @@ void Scanner::begin_marks(const char* at) {
   if (left < block_bytes) marks_ &= (std::uint64_t{1} << left) - 1;
 }
 
-// The next byte that may mean something, or end_.
+// The next byte that may be special, or end_.
 inline const char* Scanner::next_mark() {
   while (marks_ == 0) {
     if (static_cast<std::size_t>(end_ - block_) <= block_bytes) return end_;
@@ -117,7 +117,7 @@ inline const char* Scanner::next_mark() {
   return at;
 }
 
-// The usual case, in registers: cells without quotes that end in the present block, up to another mark.
+// The usual case, in registers: unquoted cells that end in the current block, up to another mark.
 inline void Scanner::take_plain_cells() {
   if (cells_.size() < count_ + block_bytes) cells_.resize(2 * count_ + block_bytes);
   const char delimiter = delimiter_;
@@ -157,7 +157,7 @@ Scanner::Found Scanner::next_row() {
   }
 }
 
-// A quote, a carriage return or NUL outside quotes; Found::row: the row goes on.
+// Handles a quote, a carriage return or NUL outside quotes; Found::row: the row continues.
 Scanner::Found Scanner::mark(const char* at) {
   if (*at == '\0') return Found::nul;
   if (*at == '"') {
@@ -179,7 +179,7 @@ Scanner::Found Scanner::open_quote(const char* opening) {
     if (*at == '\0') return Found::nul;
     if (*at == '\n') ++inner_lines_;
     if (*at != '"') continue;
-    // If the text ends here the next mark is its end: the row is then read again with what follows.
+    // If the text ends here, the next mark is its end, and the row is read again with the text that follows.
     if (at + 1 == end_ || at[1] != '"') {
       cell_.end = at;
       return Found::row;

@@ -1,4 +1,4 @@
-// data/scan.h: finds the cells of one row after the other in memory.
+// data/scan.h: finds the cells of rows in memory, row by row.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dma::csv {
 
-// The characters of a cell as they stand in the file, without the quotes around them.
+// The characters of a cell as in the file, without the quotes around them.
 struct Cell {
   const char* begin = nullptr;
   const char* end = nullptr;
@@ -22,20 +22,20 @@ struct Cell {
 
 // Space and tab.
 std::string_view trimmed(std::string_view text);
-// What the cell says: space around it taken away unless quoted, doubled quotes made single. May use
-// `scratch` to hold it.
+// The cell's text: without surrounding space unless quoted, and with doubled quotes made single. May use `scratch` to
+// hold it.
 std::string_view content(const Cell& cell, std::string& scratch);
-// Nothing at all, NA, N/A, NaN, -NaN, null, None, ? in any case; all but the first not quoted.
+// Whether the cell is empty: nothing at all, or NA, N/A, NaN, -NaN, null, None, ? in any case and not quoted.
 bool is_empty(const Cell& cell);
 
 class Scanner {
  public:
-  // Readable bytes that must follow the text: it is looked at in blocks of 64.
+  // Readable bytes that must follow the text, which is read in blocks of 64.
   static constexpr std::size_t padding = 64;
 
   enum class Found {
     row,
-    end,               // no row any more
+    end,               // no more rows
     more,              // the text ends inside a row, and it is not the end of the file
     nul,               // a NUL byte
     lone_return,       // a carriage return without a line feed, not quoted
@@ -51,7 +51,7 @@ class Scanner {
   Found next_row();
 
   std::span<const Cell> cells() const { return {cells_.data(), count_}; }
-  // Line ends inside the row found, all in quotes; after a failure, those before what was found.
+  // Line ends inside the row, all in quotes; after a failure, those before the failure.
   std::size_t inner_lines() const { return inner_lines_; }
   const char* position() const { return position_; }
 
@@ -68,7 +68,7 @@ class Scanner {
   const char* end_ = nullptr;
   bool complete_ = false;
   const char* block_ = nullptr;  // the 64 bytes that marks_ describes
-  std::uint64_t marks_ = 0;      // one bit per byte that means something and was not seen yet
+  std::uint64_t marks_ = 0;      // one bit per special byte that was not seen yet
   Cell cell_;                    // the one being read; end is null unless it was quoted
   std::vector<Cell> cells_;
   std::size_t count_ = 0;

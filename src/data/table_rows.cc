@@ -15,7 +15,7 @@ std::vector<T> selected(const std::vector<T>& values, std::span<const std::size_
   return result;
 }
 
-// The codes of another column's values, its own values extended by those that are new.
+// The codes of another column's values; new values are appended to this column's.
 void append_text(Column& column, const Column& more) {
   std::unordered_map<std::string_view, std::uint32_t> known;
   column.values.reserve(column.values.size() + more.values.size());  // the keys point into it
@@ -77,7 +77,7 @@ void append_rows(Table& table, const Table& more) {
       column.numbers.insert(column.numbers.end(), other.numbers.begin(), other.numbers.end());
     }
   }
-  // Lines of several files: each row keeps its own.
+  // Each row keeps the line of its own file.
   if (table.lines.empty()) {
     for (std::size_t row = 0; row < old_rows; ++row) {
       table.lines.push_back(static_cast<std::uint32_t>(table.first_line + row));

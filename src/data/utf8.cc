@@ -11,7 +11,7 @@ struct Form {
   unsigned char second_high;
 };
 
-// Of the character that begins with this byte.
+// Length and second byte of the character that begins with this byte.
 Form form_of(unsigned char lead) {
   if (lead < 0x80) return {1, 0, 0};
   if (lead < 0xc2) return {0, 0, 0};

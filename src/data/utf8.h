@@ -5,7 +5,7 @@
 
 namespace dma::csv {
 
-// Well-formed by table 3-7 of the Unicode standard: no surrogates, nothing written longer than it has to be.
+// Whether text is well-formed by table 3-7 of the Unicode standard: no surrogates, no overlong forms.
 bool is_utf8(std::string_view text);
 
 }  // namespace dma::csv

@@ -1,10 +1,9 @@
-// data/value_counts.h: how often each text stands in a column, in memory that does not grow with it.
+// data/value_counts.h: how often each text occurs in a column, in memory that does not grow with it.
 //
-// Exact for as many distinct values as there is room for, 65,536 of them or 4 MB of text. Beyond that
-// (Misra and Gries 1982) the rarer half of the values leaves, and the counts of all others fall by the
-// largest count among those that left: a count is too low by at most 2 rows / room, so a value that stands
-// in more rows than that is known. How many distinct values there were is then an estimate (Wegman's
-// sampling by hash, Flajolet 1990), good to about 1 %.
+// Exact for as many distinct values as there is room for, 65,536 of them or 4 MB of text. Beyond that (Misra and Gries
+// 1982) the rarer half of the values is removed, and all other counts fall by the largest count removed: a count is too
+// low by at most 2 rows / room, so a value in more rows than that is kept. The number of distinct values is then an
+// estimate (Wegman's sampling by hash, Flajolet 1990), good to about 1 %.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +21,13 @@ class ValueCounts {
  public:
   explicit ValueCounts(std::size_t room = std::size_t{1} << 16U) : room_(room) {}
 
-  // Where the text is counted, its count being 0 if it is new. Places hold until `generation` changes.
+  // Position of the text's count, which is 0 if the text is new. Valid until `generation` changes.
   std::size_t place(std::string_view text);
   void count(std::size_t place) { ++counts_[place]; }
   std::size_t generation() const { return generation_; }
 
   std::size_t distinct() const;
-  // At most so many values, the most frequent first, of equals the one that came first.
+  // At most so many values, the most frequent first; equal counts in the order of appearance.
   std::vector<std::string> most_frequent(std::size_t most) const;
 
  private:

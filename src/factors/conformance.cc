@@ -84,7 +84,7 @@ Gaussian<double> moderate(Random& random) {
   return Gaussian<double>::from_moments(2 * random.normal(), sd * sd);
 }
 
-// Any valid message: uniform, a point mass, ordinary, or with mean and width across 10^+-decades.
+// Any valid message: uniform, a point mass, ordinary, or with mean and width up to 10^+-decades.
 template <std::floating_point T>
 Gaussian<T> extreme(Random& random, double decades) {
   const double kind = random.uniform(0, 1);
@@ -125,7 +125,7 @@ FactorCheck check_dirac(const FactorUnderTest& factor, Random& random) {
     at[0] = factor.relation(inputs);
     for (const Direction direction : directions(factor)) {
       const std::size_t edge = direction.edge;
-      // Where the output hardly moves with this input, the exact message says next to nothing.
+      // If the output hardly depends on this input, the exact message says next to nothing.
       if (edge > 0 && !(std::abs(derivative(factor, inputs, edge - 1)) > 0.05)) continue;
       if (edge > 0 && factor.noise_variance > 0) continue;
       ++ladders;
@@ -152,7 +152,8 @@ FactorCheck check_dirac(const FactorUnderTest& factor, Random& random) {
   check.passed = ladders > 0;
   std::ostringstream detail;
   detail << ladders << " ladders of widths 1e-1 ... 1e-6, largest error at the end " << worst;
-  check.detail = ladders > 0 ? detail.str() : "no input moved the output: nothing could be checked";
+  check.detail =
+      ladders > 0 ? detail.str() : "no input changed the output, so nothing could be checked";
   return check;
 }
 
@@ -197,7 +198,7 @@ FactorCheck check_precision(const FactorUnderTest& factor, std::size_t count, Ra
   return check;
 }
 
-// The relation where all inputs are fixed but the last, which takes several values.
+// The relation with all inputs fixed except the last, which takes several values.
 void relation_along_last(const FactorUnderTest& factor, std::span<double> at,
                          std::span<const double> last, std::span<double> y) {
   if (!factor.relations) {
@@ -213,9 +214,9 @@ void relation_along_last(const FactorUnderTest& factor, std::span<double> at,
   factor.relations(points, y);
 }
 
-// How many deviations of the inputs to integrate over: out to where nothing is left of the integrand of the variance,
-// (y - centre)^2 exp(-|t|^2 / 2). With y = exp(x) and x of deviation s it peaks at t = 2 s. Nothing if the relation
-// grows so fast that no end is in sight.
+// How many deviations of the inputs to integrate over: until the integrand of the variance, (y - centre)^2 exp(-|t|^2 /
+// 2), is negligible. With y = exp(x) and x of deviation s it peaks at t = 2 s. Nothing if the relation grows so fast
+// that there is no end.
 std::optional<double> reach_of(const FactorUnderTest& factor, Incoming<double> inputs,
                                double centre) {
   constexpr double step = 1.5;
@@ -290,7 +291,7 @@ std::optional<MeanAndDeviation> quadrature(const FactorUnderTest& factor, Incomi
   const auto [first, second] = over(0);
   const double variance = second - first * first;
   if (!std::isfinite(variance)) return std::nullopt;
-  // Rounding may leave a little less than nothing of a variance that is too small to be seen.
+  // Rounding may make a variance slightly negative if it is too small to be seen.
   return MeanAndDeviation{centre + first, std::sqrt(std::max(0.0, variance))};
 }
 
@@ -317,7 +318,7 @@ FactorCheck check_output_moments(const FactorUnderTest& factor, Random& random) 
                      show(Incoming<double>(in).subspan(1));
       return check;
     }
-    if (exact->deviation <= 1e-9) continue;  // nothing reaches the output that quadrature could see
+    if (exact->deviation <= 1e-9) continue;  // the output varies too little for quadrature
     ++settings;
     const double deviation = std::hypot(exact->deviation, std::sqrt(factor.noise_variance));
     for (const Rule rule : both_rules) {
@@ -328,10 +329,10 @@ FactorCheck check_output_moments(const FactorUnderTest& factor, Random& random) 
       worst = larger(worst, error);
       if (error <= factor.moment_tolerance) continue;
       std::ostringstream detail;
-      detail << show(factor, {0, rule}) << " has mean " << message.mean() << " and deviation "
-             << message.stddev() << ", quadrature " << exact->mean << " and " << deviation
-             << ", for " << show(Incoming<double>(in).subspan(1)) << "; tolerance "
-             << factor.moment_tolerance;
+      detail << show(factor, {0, rule}) << " has mean " << message.mean()
+             << " and standard deviation " << message.stddev() << ", quadrature " << exact->mean
+             << " and " << deviation << ", for " << show(Incoming<double>(in).subspan(1))
+             << "; tolerance " << factor.moment_tolerance;
       check.passed = false;
       check.detail = detail.str();
       return check;
@@ -366,7 +367,7 @@ FactorCheck check_marginal_moments(const FactorUnderTest& factor, Random& random
     if (error <= factor.moment_tolerance) continue;
     std::ostringstream detail;
     detail << "marginal " << show(marginal) << ", quadrature has mean " << exact->mean
-           << " and deviation " << exact->deviation << ", for " << show(in[0]);
+           << " and standard deviation " << exact->deviation << ", for " << show(in[0]);
     check.passed = false;
     check.detail = detail.str();
     return check;
@@ -436,7 +437,7 @@ FactorCheck check_float(const FactorUnderTest& factor, Random& random) {
     for (const Direction direction : directions(factor)) {
       const auto single = factor.float_message(direction.edge, in, direction.rule);
       const auto exact = factor.message(direction.edge, same, direction.rule);
-      // A message that hardly moves the belief may lose digits: nobody will see them.
+      // A message that hardly moves the belief may lose digits, because they have no effect.
       const double negligible = 1e-6 * same[direction.edge].rho;
       if (exact.rho < negligible && double(single.rho) < 2 * negligible) continue;
       if (exact.rho > 1e30 && double(single.rho) > 1e30) continue;  // beyond what float can hold

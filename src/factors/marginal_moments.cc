@@ -32,7 +32,7 @@ struct Weight {
   Weight about(double x) const { return {log_density, mean, deviation, x}; }
 };
 
-// In incoming deviations from the mean, ascending.
+// Points in incoming deviations from the mean, ascending.
 std::vector<double> scanned_points() {
   std::vector<double> points = special::even_breaks(-30, 30, 120);
   for (double t = 30 * 1.25; t < 1e150; t *= 1.25) {
@@ -74,7 +74,7 @@ double peak_between(const Weight& weight, double low, double high, double best) 
     for (const auto& [at, value] : {std::pair(left, at_left), std::pair(right, at_right)}) {
       if (value > best_weight) best = at, best_weight = value;
     }
-    // Where neither is inside, the peak is on the side of the best point.
+    // If neither is inside, the peak is on the side of the best point.
     const bool go_left = at_left == at_right ? best < right : at_left > at_right;
     if (!(go_left ? right < high : left > low)) break;
     (go_left ? high : low) = go_left ? right : left;
@@ -82,7 +82,7 @@ double peak_between(const Weight& weight, double low, double high, double best) 
   return best;
 }
 
-// Panels about the peak (u = 0) that double in width from where the weight has hardly fallen to where it is
+// Panels around the peak (u = 0), whose width doubles from where the weight has hardly fallen to where it is
 // negligible; the points of the scan where it is not; the ends of the support.
 std::vector<double> panels(const Weight& weight, const std::vector<double>& scanned) {
   std::vector<double> breaks{0};

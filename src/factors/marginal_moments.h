@@ -1,4 +1,4 @@
-// factors/marginal_moments.h: the exact marginal that check_factor holds a factor of one edge against.
+// factors/marginal_moments.h: the exact marginal that check_factor compares a factor of one edge with.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@ struct MeanAndDeviation {
   double mean, deviation;
 };
 
-// Mean and standard deviation of f(x) N(x; incoming), from log f, by adaptive quadrature where the mass is, be it
-// 1e150 deviations away from the incoming mean. Right to 1e-12 deviations of the result, plus the spacing of doubles
-// at its mean. Nothing if no mass is found: the density's support must be seen from points half a deviation apart
-// within 30 deviations, a quarter of their distance apart farther out.
+// Mean and standard deviation of f(x) N(x; incoming), from log f, by adaptive quadrature where the mass is, even 1e150
+// deviations away from the incoming mean. Accurate to 1e-12 deviations of the result, plus the spacing of doubles at
+// its mean. Nothing if no mass is found: the density's support must contain one of the scanned points, which are half a
+// deviation apart within 30 deviations and a quarter of their distance apart farther out.
 std::optional<MeanAndDeviation> marginal_moments(const std::function<double(double)>& log_density,
                                                  Gaussian<double> incoming);
 

@@ -25,7 +25,7 @@ inline Adjacency adjacency(std::size_t variables, std::span<const std::uint32_t>
   return result;
 }
 
-// edge -> its factor.
+// Maps each edge to its factor.
 inline std::vector<std::uint32_t> edge_factors(std::span<const std::uint32_t> edge_begin) {
   std::vector<std::uint32_t> factor(edge_begin.back());
   for (std::uint32_t f = 0; f + 1 < edge_begin.size(); ++f) {

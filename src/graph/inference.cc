@@ -93,8 +93,7 @@ std::vector<Run> runs_of(const Schedule& schedule, std::span<const std::uint16_t
   return runs;
 }
 
-// How far the marginals moved, each in units of its new standard deviation (a point mass: of its
-// size, or 1): the largest.
+// The largest movement of a marginal, in units of its new standard deviation (for a point mass: of its size, or 1).
 double movement(const Marginals& before, const Marginals& after) {
   double largest = 0;
   for (std::size_t v = 0; v < after.size(); ++v) {
@@ -175,7 +174,7 @@ std::vector<Gaussian<double>> Graph::marginals(const detail::SweepState& state) 
 Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule) const {
   if (options.sweeps == 0) throw GraphError("inference needs at least one sweep");
   if (options.engine == Engine::adf && (options.sweeps > 1 || !schedule.backward.empty())) {
-    throw GraphError("ADF visits every factor once: one sweep, and nothing backward");
+    throw GraphError("ADF visits every factor once: it takes one sweep and no backward steps");
   }
   for (const Step step : schedule.forward) check_step(options, step);
   for (const Step step : schedule.backward) check_step(options, step);

@@ -15,7 +15,7 @@ constexpr std::uint32_t none = UINT32_MAX;
 struct Traversal {
   std::vector<std::uint32_t> factors;
   std::vector<std::uint32_t> parent_edge;  // factor -> edge towards the root
-  std::uint32_t cycle_at = none;           // a variable that is reached on two ways
+  std::uint32_t cycle_at = none;           // a variable that is reached in two ways
 };
 
 Traversal traverse(std::span<const std::uint32_t> edge_begin,
@@ -71,15 +71,16 @@ bool Graph::is_forest() const {
 Schedule Graph::tree_schedule() const {
   const Traversal order = traverse(edge_begin_, edge_variable_, variable_count());
   if (order.cycle_at != none) {
-    throw GraphError("the tree schedule cannot take a cycle, and there is one through variable '" +
-                     name(Variable{order.cycle_at}) + "': use the sequential schedule");
+    throw GraphError(
+        "the tree schedule needs a graph without cycles, but there is one through variable '" +
+        name(Variable{order.cycle_at}) + "': use the sequential schedule");
   }
   Schedule schedule;
   schedule.forward.reserve(order.factors.size());
   const auto towards_root = [&](std::uint32_t factor) {
     return Step{factor, order.parent_edge[factor] - edge_begin_[factor]};
   };
-  // Factors with one edge wait for nobody: sending them first makes long runs of one kind.
+  // Factors with one edge do not depend on others: sending them first makes long runs of one kind.
   const auto is_leaf = [&](std::uint32_t factor) { return arity({factor}) == 1; };
   for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
     if (is_leaf(factor)) schedule.forward.push_back({factor, 0});

@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// By Horner's rule in t^4 (t^2 for short ones), four (two) sums side by side: each step waits for the last one,
+// Horner's rule in t^4 (t^2 for short ones), with four (two) sums side by side: each step waits for the last one,
 // and the sums do not wait for each other.
 template <std::size_t terms, class D, class V>
 HWY_INLINE V polynomial(D d, const hn::TFromD<D>* coefficients, V t) {
@@ -112,14 +112,14 @@ HWY_INLINE V density(D d, const C& constants, V x) {
                  exp_of_negative(d, constants, hn::Mul(square, minus_half)));
 }
 
-// Whether both are finite: 0 times anything else is NaN.
+// Whether both are finite: 0 times anything not finite is NaN.
 template <class D, class V>
 HWY_INLINE auto both_finite(D d, V a, V b) {
   const auto zero = hn::Zero(d);
   return hn::Eq(hn::MulAdd(a, zero, hn::Mul(b, zero)), zero);
 }
 
-// A whole vector of units, or the first `count` lanes of one: what lies behind them is not ours.
+// A whole vector of units, or the first `count` lanes of one; the lanes after them must not be touched.
 struct AllLanes {
   template <class D, class V>
   HWY_INLINE void store(D d, V v, hn::TFromD<D>* to) const {
@@ -176,7 +176,7 @@ HWY_INLINE void activate_vector(D d, const C& constants, const Units<T>& units, 
   const auto residual = hn::Mul(hn::Mul(kink, kink), even);
   const auto y_mean = hn::MulAdd(hn::Mul(kink, deviation), i1, hn::Mul(line, mean));
   const auto y_variance = hn::Mul(variance, hn::MulAdd(gain, gain, residual));
-  // Behind y there may be a bias; behind the others nobody minds what is written.
+  // After y there may be a bias; after the others anything may be written.
   hn::StoreU(mean, d, units.z_mean + i);
   hn::StoreU(variance, d, units.z_variance + i);
   hn::StoreU(gain, d, units.gain + i);
@@ -245,7 +245,7 @@ bool activate(const Units<T>& units) {
   return finite;
 }
 
-// Times the prior on z.
+// Multiplies by the prior on z.
 template <class D, class V, class T>
 HWY_INLINE void store_back(D d, V mean, V variance, const Units<T>& units, std::size_t i) {
   if (units.prior_precision > 0) {

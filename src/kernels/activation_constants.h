@@ -14,7 +14,7 @@ struct ActivationConstants {
   static constexpr bool is_double = sizeof(T) == sizeof(double);
   static constexpr std::size_t tail_terms =
       is_double ? special::detail::tail_terms_double : special::detail::tail_powers_float;
-  // (exp(r) - 1 - r) / r^2 = 1/2! + r/3! + ...; what is left out is below 2^-56 (2^-27) for |r| <= log(2) / 2.
+  // (exp(r) - 1 - r) / r^2 = 1/2! + r/3! + ...; the error is below 2^-56 (2^-27) for |r| <= log(2) / 2.
   static constexpr std::size_t exp_terms = is_double ? 12 : 6;
 
   alignas(16) T tail_1[tail_terms * repeats];
@@ -22,7 +22,7 @@ struct ActivationConstants {
   alignas(16) T exp[exp_terms * repeats];
 };
 
-// Defined elsewhere, or the compiler would look up every coefficient on its own.
+// Defined in another file; otherwise the compiler would load every coefficient separately.
 template <class T>
 const ActivationConstants<T>& activation_constants();
 

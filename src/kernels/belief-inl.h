@@ -1,5 +1,5 @@
-// The belief around a batch, several weights at a time; included once per instruction set by simd.cc. The same
-// bits as one by one.
+// The belief around a batch, several weights at a time; included once per instruction set by simd.cc. Gives the same
+// bits as one at a time.
 #include <hwy/highway.h>
 
 #include <limits>

@@ -27,7 +27,7 @@ struct Tails {
   Lanes density, i0, i1;
 };
 
-// Of |z|. Beyond 64 all three are 0, as they are there; what is worked out on the way stays finite.
+// phi, i0 and i1 of |z|. Beyond 64 all three are 0, which they are there anyway, so intermediate results stay finite.
 HWY_INLINE Tails tails_of(Lanes z) {
   const Numbers d;
   using Constants = ActivationConstants<double>;

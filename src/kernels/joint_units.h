@@ -1,10 +1,10 @@
-// kernels/joint_units.h: the units of a joint network (dma/belief/joint.h), for whichever instruction set the machine has.
+// kernels/joint_units.h: the units of a joint network (dma/belief/joint.h), for the machine's instruction set.
 //
 // With i0 = Phi(-|z|), i1 = phi(z) - |z| i0, both from special/normal.h's tails, so that neither cancels:
 //   leaky ReLU   slope z + (1 - slope) (z Phi(z) + phi(z)) = line z + (1 - slope) i1,  line = slope or, for z >= 0, 1
 //                its derivative slope + (1 - slope) Phi(z), that is slope + (1 - slope) i0 or 1 - (1 - slope) i0
 //   step         2 Phi(z) - 1 = 1 - 2 i0 with the sign of z, its derivative 2 phi(z)
-// A unit has the same bits in whichever place it stands. The values may lie where the inputs do.
+// A unit has the same bits wherever it is. The values may overwrite the inputs.
 #pragma once
 
 #include <cstddef>

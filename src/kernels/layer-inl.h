@@ -51,7 +51,7 @@ HWY_INLINE void store_sums(D d, V a, V b, V c, V e, hn::TFromD<D>* to) {
   hn::StoreU(e, d, to + 3);
 }
 #else
-// Sums of neighbours: those of `a`, then those of `b`.
+// Sums of neighbouring lanes: those of `a`, then those of `b`.
 template <class D, class V>
 HWY_INLINE V add_neighbours(D d, V a, V b) {
   return hn::Add(hn::ConcatEven(d, b, a), hn::ConcatOdd(d, b, a));
@@ -78,17 +78,17 @@ HWY_INLINE hn::TFromD<D> sum(D d, V v) {
   return hn::GetLane(hn::SumOfLanes(d, v));
 }
 
-// What units have heard, as the update of their weights needs it.
+// The messages to the units, in the form that the update of their weights needs.
 template <class T>
 struct Heard {
   const T* total;       // S
   const T* inverse;     // 1 / S
-  const T* innovation;  // e; 0 of a unit that heard nothing
+  const T* innovation;  // e; 0 for a unit that received no information
   const T* step;        // e / S
-  // With this, a weight's new variance can only be a number, if it was one before: a NaN among the weights
-  // reaches the sum of its unit.
+  // Given this, a weight's new variance is a number if the old one was: a NaN among the weights reaches the sum of its
+  // unit.
   bool sound;
-  // Whether no new variance can come out at 0 or below by rounding. v a^2 is one of the terms of the sum v_i, so
+  // Whether no new variance can be 0 or below by rounding. v a^2 is one of the terms of the sum v_i, so
   // that v (1 - v a^2 / S) is positive as long as s is more than the rounding of that sum.
   bool positive;
 };
@@ -359,7 +359,7 @@ HWY_INLINE bool backward_linear_rows(const DenseLayer<T>& layer, const LayerInpu
   T* to_tau = to_input.tau;
   T* to_rho = to_input.rho;
   auto smallest = hn::Set(d, T(1));
-  // Adds what the row sends to the inputs, given its ratio r, and lets its weights learn.
+  // Adds the row's messages to the inputs, given its ratio r, and updates its weights.
 #define DMA_LEARN_ROW(k, w, ratio, w_at, v_at)             \
   {                                                        \
     tau = hn::MulAdd(ratio, innovation##k, tau);           \
@@ -434,14 +434,14 @@ bool backward_linear(const DenseLayer<T>& layer, const LayerInput<T>& input,
   return heard.sound && positive;
 }
 
-// Whether products of a few variances, and squares of means, are far from the ends of the numbers.
+// Whether products of a few variances, and squares of means, neither overflow nor underflow.
 template <class T>
 HWY_INLINE bool is_moderate(T total, T innovation) {
   constexpr T most = sizeof(T) > sizeof(float) ? T(1e60) : T(1e12);
   return total > 1 / most && total < most && std::abs(innovation) < most;
 }
 
-// q^3 a^2, q^2 a and 1 - q, by input. Where an input is 0 for certain so are all three.
+// q^3 a^2, q^2 a and 1 - q, by input. If an input is certainly 0, so are all three.
 template <class T>
 void input_shares(const DenseLayer<T>& layer, const LayerInput<T>& input,
                   const Scratch<T>& scratch) {
@@ -459,8 +459,8 @@ void input_shares(const DenseLayer<T>& layer, const LayerInput<T>& input,
   }
 }
 
-// One row of backward_direct, however large or small its numbers: every quotient on its own, and nothing but
-// a quotient of them is multiplied with a large number.
+// One row of backward_direct for numbers of any size: every quotient is computed on its own, and only a quotient is
+// multiplied by a large number.
 template <class T>
 bool learn_direct_carefully(const DenseLayer<T>& layer, const LayerInput<T>& input,
                             const Heard<T>& heard, const InputMessages<T>& to_input,
@@ -546,7 +546,7 @@ bool backward_direct(const DenseLayer<T>& layer, const LayerInput<T>& input,
       }
       hn::StoreU(new_w, d, w_row + j);
       hn::StoreU(new_v, d, v_row + j);
-      // With it everything that is divided by is positive, too. A NaN is not.
+      // If the cavity is positive, so is every divisor. A NaN is not.
       sound = hn::IfThenElseZero(hn::Gt(cavity, hn::Zero(d)), sound);
     }
   }

@@ -7,10 +7,10 @@
 //   backward   for each unit with a message N(m, s) on z_i:
 //     cavity of z_ij   N(m - z_i + z_ij, s + v_i - v_ij)           (sum factor, App. D)
 //     to w_ij, to a_j  product backward messages by the rule, all from the old beliefs;
-//                      the weight's belief takes its message at once, those to a_j are added up
+//                      the weight's belief takes its message at once, messages to a_j are added up
 //   update     backward for inputs that are known exactly: nothing is sent to them, and both rules agree
 //   activate   y_i = leaky ReLU of z_i, forward                     (factors/leaky_relu.h)
-//   hear       the same backward: what z_i hears from y_i
+//   hear       the same backward: the message from y_i to z_i
 //
 // Two implementations with the same entry points: scalar, which calls the factor library, and simd,
 // which is what runs. tests/kernels ties them together.
@@ -51,8 +51,8 @@ struct UnitSums {
   T* variance;
 };
 
-// What arrives at the sums z_i from above, beside what they sent forward. An infinite back_variance
-// is the uniform message: nothing is known, and the unit teaches nothing.
+// The messages to the sums z_i from above, and what they sent forward. An infinite back_variance is the uniform
+// message: the unit teaches nothing.
 template <std::floating_point T>
 struct UnitMessages {
   const T* back_mean;
@@ -68,7 +68,7 @@ struct InputMessages {
   T* rho;
 };
 
-// Room for what depends on the input only, and on the unit only.
+// Scratch memory for what depends only on the input, or only on the unit.
 template <std::floating_point T>
 struct Scratch {
   T* of_inputs[3];
@@ -87,15 +87,15 @@ struct Units {
   T* y_mean;
   T* y_variance;
   T* y_square;  // mean of y^2
-  // Of the best linear map from z to y (factors/linearise.h).
+  // Gain and residual of the best linear map from z to y (factors/linearise.h).
   T* gain;
   T* residual;
-  // All that z_i hears but from its sum.
+  // Product of the messages to z_i, except for its sum's.
   T* back_mean;
   T* back_variance;
 };
 
-// The belief around a batch: without its message, and the moments that the sweep starts from and works on.
+// The belief around a batch: the cavity, and the moments that the sweep starts from and changes.
 template <std::floating_point T>
 struct BatchBelief {
   std::size_t weights;
@@ -107,13 +107,13 @@ struct BatchBelief {
   T* variance;
 };
 
-// What became of a batch.
+// The outcome of a batch.
 struct Closed {
   bool proper = true;        // every weight's new belief is a proper Gaussian
-  std::size_t negative = 0;  // messages that took precision away, beyond rounding
+  std::size_t negative = 0;  // messages of negative precision, beyond rounding
 };
 
-// Of a precision.
+// Rounding that a precision may have, relative to it.
 template <std::floating_point T>
 inline constexpr T rounding_of_precision = 64 * std::numeric_limits<T>::epsilon();
 
@@ -122,7 +122,7 @@ struct LayerKernels {
   void (*forward)(const DenseLayer<T>& layer, const LayerInput<T>& input, const UnitSums<T>& sums);
   void (*forward_exact)(const DenseLayer<T>& layer, const LayerInput<T>& input,
                         const UnitSums<T>& sums);
-  // False if a weight's new variance is not positive: the numbers broke down. The same below.
+  // False if a weight's new variance is not positive: the numbers broke down. The same applies below.
   bool (*backward_direct)(const DenseLayer<T>& layer, const LayerInput<T>& input,
                           const UnitMessages<T>& units, const InputMessages<T>& to_input,
                           const Scratch<T>& scratch);
@@ -145,8 +145,7 @@ struct LayerKernels {
   // The batch's message is what the moments (m, v) have gained over the start (m0, v0),
   //   rho = 1 / v - 1 / v0 = (v0 - v) / (v0 v),   tau = m / v - m0 / v0 = (m (v0 - v) + (m - m0) v) / (v0 v),
   // exactly 0 for a weight that has learnt nothing, and never negative for one whose variance has not grown.
-  // The new belief is the cavity times the message. The message may lie where the start does, and the new belief
-  // where the cavity does.
+  // The new belief is the cavity times the message. The message may overwrite the start, and the new belief the cavity.
   Closed (*close_batch)(const BatchBelief<T>& belief, const InputMessages<T>& message,
                         const InputMessages<T>& new_belief);
 };

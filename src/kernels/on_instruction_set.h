@@ -1,5 +1,5 @@
-// kernels/on_instruction_set.h: the same kernel on every instruction set that was compiled and that the machine has, for
-// tests and benchmarks. Comes before any other header of Highway.
+// kernels/on_instruction_set.h: runs a kernel on every compiled instruction set that the machine has, for tests and
+// benchmarks. Include it before any other header of Highway.
 #pragma once
 
 #include "kernels/instruction_sets.h"
@@ -11,10 +11,10 @@
 
 namespace dma::kernels {
 
-// The best first.
+// The best comes first.
 inline std::vector<std::int64_t> instruction_sets() { return hwy::SupportedAndGeneratedTargets(); }
 
-// While it exists, Highway takes this one.
+// While it exists, Highway uses this instruction set.
 class OnInstructionSet {
  public:
   explicit OnInstructionSet(std::int64_t set) { choose(set); }

@@ -1,4 +1,4 @@
-// The readable kernel: App. D written with the factor library's own messages.
+// The scalar kernel: App. D written with the factor library's own messages.
 #include <algorithm>
 #include <array>
 #include <cmath>

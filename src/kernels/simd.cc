@@ -1,5 +1,5 @@
-// The fast kernel: the same messages as scalar.cc, several weights at a time (Google Highway), for
-// whichever instruction set the machine has.
+// The fast kernel: the same messages as scalar.cc, several weights at a time (Google Highway), for the machine's
+// instruction set.
 #include "kernels/instruction_sets.h"
 // It must come first.
 #undef HWY_TARGET_INCLUDE

@@ -1,5 +1,5 @@
-// kernels/unit.h: one unit, and one weight around a batch: the readable kernel, and what the fast one falls back
-// to for units that are not proper Gaussians (a point mass, a uniform message) and for the last few weights.
+// kernels/unit.h: one unit, and one weight around a batch. The scalar kernel uses it, and so does the fast one for
+// units that are not proper Gaussians (a point mass, a uniform message) and for the last few weights.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dma::kernels {
 
-// times N(0, 1 / precision)
+// Multiplies by N(0, 1 / precision).
 template <std::floating_point T>
 void shrink(T precision, T& mean, T& variance) {
   const T factor = 1 / (1 + variance * precision);
@@ -19,7 +19,7 @@ void shrink(T precision, T& mean, T& variance) {
   variance *= factor;
 }
 
-// False if the sum is not finite, or its variance negative: those of the weights broke down.
+// False if the sum is not finite or its variance negative: the weights' numbers broke down.
 template <std::floating_point T>
 bool activate_unit(const Units<T>& units, std::size_t i) {
   T mean = units.sum.mean[i];

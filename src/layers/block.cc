@@ -9,7 +9,7 @@
 namespace dma::detail {
 namespace {
 
-// Of a layer, as a matrix with a row per unit.
+// The weights of a layer as a matrix with a row per unit.
 backend::Operand weights_of(const Architecture& architecture, std::size_t layer,
                             const Vector& weights) {
   const auto [first, units, inputs, bias] = architecture.layer(layer);

@@ -16,7 +16,7 @@ using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::R
 
 inline Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 
-// Of a block: what a row takes then fits into the second-level cache.
+// Rows of a block: what they take then fits into the second-level cache.
 inline constexpr std::size_t block_rows = 192;
 
 template <class Take>
@@ -35,8 +35,8 @@ class Block {
 
   // A row per row: the gradient of a sum of its outputs with these factors, rows x outputs.
   void write_gradients(std::span<const double> factors, Matrix& gradients) const;
-  // Of one output, in lots of so many rows, one lot's columns after the other's, as backend::Whitening takes them. Rows
-  // that the last lot has too many are 0.
+  // Gradients of one output in lots of so many rows, one lot's columns after the other's, as backend::Whitening takes
+  // them. Spare rows of the last lot are 0.
   void write_lots(std::size_t output, std::size_t lot_rows, Matrix& lots) const;
 
  private:

@@ -107,7 +107,7 @@ std::optional<std::size_t> Sweep<T>::forward(std::span<const T> row) {
   return forward_above();
 }
 
-// From the first layer's sums on.
+// Goes on from the first layer's sums.
 template <std::floating_point T>
 std::optional<std::size_t> Sweep<T>::forward_above() {
   for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {

@@ -35,7 +35,7 @@ class Sweep {
   // Forward: the moments of every unit. The row has the architecture's inputs, without bias. Returns
   // the layer in which a moment is not finite, if any; the rest of the sweep is then void.
   std::optional<std::size_t> forward(std::span<const T> row);
-  // Of the outputs, after forward().
+  // Moments of the outputs, after forward().
   std::span<const T> output_mean() const { return std::span(top().z_mean).first(top().outputs); }
   std::span<const T> output_variance() const {
     return std::span(top().z_variance).first(top().outputs);
@@ -104,7 +104,7 @@ class Sweep {
   const kernels::LayerKernels<T>* kernels_;
   std::vector<T> mean_, variance_;
   std::vector<Layer> layers_;
-  // Of the first layer for the next example, while the weights learn from this one.
+  // Inputs and sums of the first layer for the next example, while the weights learn from this one.
   std::vector<T> next_mean_, next_square_, next_sum_mean_, next_sum_variance_;
   std::vector<T> scratch_of_inputs_[3], scratch_of_units_[4];
 };

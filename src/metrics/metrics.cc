@@ -16,7 +16,7 @@ void validate(std::span<const double> targets, std::span<const Predicted> predic
     throw std::invalid_argument("score: " + std::to_string(targets.size()) + " targets and " +
                                 std::to_string(predicted.size()) + " predictions");
   }
-  if (targets.empty()) throw std::invalid_argument("score: there is nothing to score");
+  if (targets.empty()) throw std::invalid_argument("score: no values to score");
   for (std::size_t n = 0; n < targets.size(); ++n) {
     const Predicted& p = predicted[n];
     const double deviation = p.stddev();
@@ -26,7 +26,7 @@ void validate(std::span<const double> targets, std::span<const Predicted> predic
     }
     throw std::invalid_argument("score: value " + std::to_string(n) + " is " +
                                 std::to_string(targets[n]) + ", predicted as " +
-                                std::to_string(p.mean) + " with deviation " +
+                                std::to_string(p.mean) + " with standard deviation " +
                                 std::to_string(deviation));
   }
 }
@@ -37,7 +37,7 @@ double root_mean_square(std::span<const double> targets, std::span<const Predict
     largest = std::max(largest, std::abs(targets[n] - predicted[n].mean));
   }
   if (largest == 0) return 0;
-  // Relative to the largest, no square overflows and none that matters underflows.
+  // Relative to the largest value, no square overflows and none that matters underflows.
   double sum = 0;
   for (std::size_t n = 0; n < targets.size(); ++n) {
     const double share = (targets[n] - predicted[n].mean) / largest;
@@ -46,7 +46,7 @@ double root_mean_square(std::span<const double> targets, std::span<const Predict
   return largest * std::sqrt(sum / static_cast<double>(targets.size()));
 }
 
-// Counts of targets: [k] has those between the ends of the central intervals of level k - 1 and k.
+// Counts of targets: [k] counts those between the central intervals of level k - 1 and k.
 using Rings = std::array<std::size_t, levels.size() + 1>;
 
 void set_coverage(std::vector<double> curve, Metrics& metrics) {

@@ -47,7 +47,7 @@ double central_probability_of(const Parts& parts, double miss) {
   return sum;
 }
 
-// Of the interval from -miss to miss: its probability, and how fast that grows with miss.
+// Probability of the interval from -miss to miss, and how fast it grows with miss.
 struct Central {
   double probability, growth;
 };

@@ -1,4 +1,4 @@
-// Regressor::update and forget: rows come and go, the rest of the ledger stands.
+// Regressor::update and forget: add and remove rows without changing the rest of the ledger.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -34,7 +34,7 @@ Distance distance(const std::vector<Predicted>& now, const std::vector<Predicted
   return result;
 }
 
-// A standard normal row per probe: somewhere to look when no rows are at hand.
+// One standard normal row per probe, for when no rows are available.
 Rows probes(std::size_t width) {
   constexpr std::size_t count = 256;
   special::Random random(1);
@@ -47,7 +47,7 @@ std::size_t batches_of(std::size_t rows, std::size_t batch_size) {
   return rows / batch_size + (rows % batch_size == 0 ? 0 : 1);
 }
 
-// Finds rows by their hash; a row that stands twice is found twice.
+// Finds rows by their hash; a repeated row is found as often as it occurs.
 class RowFinder {
  public:
   explicit RowFinder(const std::vector<std::uint64_t>& hashes) {
@@ -67,15 +67,15 @@ class RowFinder {
 
 std::size_t known_rows(const Model& model) { return model.row_hashes.size(); }
 
-// A change of a model, as it is worked out: which rows go, which stay, which come.
+// A planned change of a model: which rows go, stay and come.
 struct Plan {
   Change change;
   std::vector<std::uint64_t> kept_hashes, appended_hashes;
-  Rows remaining;  // all rows the model will have known, if the training data are at hand
+  Rows remaining;  // all rows of the changed model, if the training rows are given
 };
 
-// What stays of the model: batches that are not removed, with their rows if the data are given. `gone`
-// marks the model's rows that are to go; the others of a removed batch are appended.
+// Plans what stays of the model: batches that are not removed, with their rows if the data are given. `gone` marks the
+// rows to remove; the other rows of a removed batch are appended.
 Plan plan_change(const Model& model, const std::vector<bool>& gone,
                  const std::vector<std::size_t>& remove, const Table* data) {
   Plan plan;
@@ -116,17 +116,15 @@ Plan plan_change(const Model& model, const std::vector<bool>& gone,
 
 void require_old_rows(const Model& model, const ChangeOptions& options) {
   require(options.data != nullptr || !options.compare,
-          "comparing with a model fitted anew needs the training data");
+          "comparing with a new fit needs the training rows");
   require(options.data == nullptr || known_rows(model) == model.report.rows,
-          model.report.stream ? "the model was learnt from a stream: it does not know the rows it "
-                                "was fitted to, so they "
-                                "cannot be swept again"
-                              : "the model was saved slim: it no longer knows the rows it was "
-                                "fitted to, so they cannot be "
-                                "swept again");
+          model.report.stream ? "the model was learnt from a stream and does not know its rows, so "
+                                "they cannot be learnt again"
+                              : "the model was saved slim and no longer knows its rows, so they "
+                                "cannot be learnt again");
 }
 
-// Carries the plan out on a copy of the model, and says what happened.
+// Carries out the plan on a copy of the model, and reports what happened.
 Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
                 ChangeReport& report) {
   Model next{model.options, model.encoder, {}, {}, {}, model.shapes, model.report};
@@ -169,7 +167,7 @@ struct LookedAt {
   const char* name;
 };
 
-// Carries the plan out and measures: the model after the change.
+// Carries out the plan, measures the change and returns the new model.
 Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
              const ChangeOptions& options, ChangeReport& report) {
   const auto predict = [&](const Model& of) {
@@ -199,7 +197,7 @@ Model forget(const Model& model, const std::vector<bool>& gone, const Rows* give
   require_old_rows(model, options);
   require(
       model.options.ledger == LedgerMode::full,
-      "only a model with the ledger 'full' can forget: the others do not keep what a batch said");
+      "only a model with the ledger 'full' can forget: the others do not keep what a batch taught");
   std::vector<std::size_t> remove;
   std::size_t others = 0;
   for (std::size_t b = 0, row = 0; b < model.batch_rows.size(); ++b) {
@@ -215,14 +213,14 @@ Model forget(const Model& model, const std::vector<bool>& gone, const Rows* give
   (options.data != nullptr ? report.rows_put_back : report.rows_lost) = others;
   Plan plan = plan_change(model, gone, remove, options.data);
   require(model.report.rows > report.rows_removed + report.rows_lost,
-          "no row would be left: delete the model instead");
+          "no rows would be left; delete the model instead");
   const auto change = [&](const LookedAt& looked_at) {
     Model next = finish(model, plan, looked_at, options, report);
     report.seconds = seconds_since(start);
     return next;
   };
-  if (plan.remaining.rows > 0) return change({plan.remaining, "the rows that stay"});
-  if (given != nullptr) return change({*given, "the rows that went"});
+  if (plan.remaining.rows > 0) return change({plan.remaining, "the remaining rows"});
+  if (given != nullptr) return change({*given, "the forgotten rows"});
   return change({probes(model.encoder.width()), "random inputs"});
 }
 

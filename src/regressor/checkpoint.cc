@@ -16,12 +16,12 @@ namespace dma::detail {
 namespace {
 
 constexpr const char* format = "dma-checkpoint";
-// Another method ends with other bits: to be raised whenever a fit changes.
+// Raise this whenever a fit changes: another method ends with other bits.
 constexpr const char* version = "3";
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
-// Which rows, in which order.
+// Identifies the rows and their order.
 std::string fingerprint(const Rows& rows) {
   std::uint64_t hash = combine(hash_start, rows.rows);
   for (const auto* numbers : {&rows.inputs, &rows.targets}) {
@@ -30,7 +30,7 @@ std::string fingerprint(const Rows& rows) {
   return std::to_string(rows.rows) + " " + std::to_string(hash);
 }
 
-// The first option in which two fits differ. The file's may be anything.
+// The first option in which two fits differ. The file's options may be anything.
 std::string difference(const std::string& of_file, const std::string& of_fit) {
   constexpr int deepest = 3;
   constexpr std::size_t longest = 60;
@@ -43,9 +43,9 @@ std::string difference(const std::string& of_file, const std::string& of_fit) {
       if (before[name] != value) return name + " " + text(before[name]) + ", now " + text(value);
     }
   } catch (const NotMeant&) {
-    return "which cannot be read";
+    return "they cannot be read";
   }
-  return "of another version";
+  return "from another version";
 }
 
 }  // namespace
@@ -67,19 +67,19 @@ CheckpointFile::CheckpointFile(const Checkpoint& where, const RegressorOptions& 
 
 void CheckpointFile::fail(const std::string& reason) const {
   throw ModelError(where_.path.string() + ": " + reason +
-                   "; remove it to start anew, or name another file");
+                   "; delete it to start again, or choose another file");
 }
 
 void CheckpointFile::check_fit(const std::string& options, const std::string& rows) const {
   if (options != options_) {
-    fail("is the checkpoint of a fit with other options (" + difference(options, options_) + ")");
+    fail("is a checkpoint from other options (" + difference(options, options_) + ")");
   }
-  if (rows != rows_) fail("is the checkpoint of a fit to other rows");
+  if (rows != rows_) fail("is a checkpoint from other rows");
 }
 
 void CheckpointFile::load() {
   const SafetensorsFile file(where_.path);
-  if (file.metadata("format") != format) fail("is a safetensors file, but not a checkpoint of dma");
+  if (file.metadata("format") != format) fail("is a safetensors file, but not a dma checkpoint");
   if (file.metadata("version") != version) fail("was written by another version of dma");
   check_fit(file.metadata("options"), file.metadata("rows"));
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -88,7 +88,7 @@ void CheckpointFile::load() {
   const auto known = std::count_if(members_.begin(), members_.end(),
                                    [](const Arrays& state) { return !state.empty(); });
   if (known > 0 && where_.say) {
-    where_.say(where_.path.string() + ": goes on from there; it holds " + std::to_string(known) +
+    where_.say("resuming from " + where_.path.string() + ", which holds " + std::to_string(known) +
                " of " + std::to_string(members_.size()) + " members");
   }
 }
@@ -99,7 +99,7 @@ bool CheckpointFile::is_due() const {
   return since.count() >= where_.seconds;
 }
 
-// A disk that is full now may not be later: tried again when it is due again.
+// A full disk may have room later, so writing is tried again when it is due again.
 void CheckpointFile::keep(std::size_t member, Arrays state) {
   const std::lock_guard lock(mutex_);
   members_[member] = std::move(state);
@@ -107,7 +107,8 @@ void CheckpointFile::keep(std::size_t member, Arrays state) {
     write();
   } catch (const FileError& error) {
     if (!where_.say) throw ModelError(error.what());
-    if (!failed_) where_.say(std::string(error.what()) + "; the fit goes on without checkpoint");
+    if (!failed_)
+      where_.say(std::string(error.what()) + "; the fit continues without a checkpoint");
     failed_ = true;
   }
   written_ = std::chrono::steady_clock::now();

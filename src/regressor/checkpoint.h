@@ -1,8 +1,8 @@
-// regressor/checkpoint.h: what a fit has reached, on disk, so that it can go on after the process was killed.
+// regressor/checkpoint.h: the progress of a fit on disk, so that it can be resumed after the process was killed.
 //
-// One file in the safetensors layout, replaced as a whole. Its metadata says which fit it is of, its arrays are
-// the members' states, each as it was after an epoch: "member.M.NAME". Members know nothing of each other, so
-// that their states need not be of the same moment.
+// One file in the safetensors layout, replaced as a whole. Its metadata identifies the fit; its arrays,
+// "member.M.NAME", are the members' states, each as it was after an epoch. Members do not depend on each other, so
+// their states need not be from the same moment.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,18 @@ namespace dma::detail {
 class CheckpointFile {
  public:
   // Reads the file if there is one, and writes it, so that a place that cannot be written shows at once. Throws
-  // ModelError, also if it is that of another fit; the options are those that the fit uses.
+  // ModelError, also if the file belongs to another fit; the options are those that the fit uses.
   CheckpointFile(const Checkpoint& where, const RegressorOptions& options, const Rows& rows,
                  std::size_t members);
 
-  // Of the file as it was read.
+  // The member's state in the file that was read.
   bool knows(std::size_t member) const { return !members_[member].empty(); }
   const Arrays& read(std::size_t member) const { return members_[member]; }
   [[noreturn]] void fail(const std::string& reason) const;
 
-  // Whether it is time to keep() a state; from any thread.
+  // Whether it is time to keep() a state; may be called from any thread.
   bool is_due() const;
-  // From any thread.
+  // Saves a member's state; may be called from any thread.
   void keep(std::size_t member, Arrays state);
 
  private:

@@ -161,7 +161,7 @@ double mean_nll(const std::vector<Predicted>& predicted, std::span<const double>
   return sum / static_cast<double>(encoder.targets.size());
 }
 
-// By Fisher and Yates.
+// Fisher-Yates shuffle.
 void shuffle(EncodedRows& rows, std::uint64_t seed) {
   special::Random random(seed);
   const std::size_t width = rows.inputs.size() / rows.rows;
@@ -206,7 +206,7 @@ Prediction mixed_cavity(const std::vector<FitResult>& results) {
   return mix(parts);
 }
 
-// Of noise that is learnt.
+// Fits the shape of the noise, if the noise is learnt.
 void fit_shapes(Prediction& cavity, const Rows& rows, Model& model) {
   if (model.options.belief != BeliefKind::joint) return;
   const std::size_t targets = model.encoder.targets.size();
@@ -218,7 +218,7 @@ void fit_shapes(Prediction& cavity, const Rows& rows, Model& model) {
   apply_shapes(model.shapes, cavity);
 }
 
-// Root of the mean variance over rows. The unit is a power of two near the target's deviation: no digit changes, and
+// Root of the mean variance over rows. The unit is a power of two near the target's deviation, so no digit changes, and
 // no square overflows or underflows, whatever the size of the targets.
 double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
                   const Encoder& encoder) {
@@ -232,7 +232,7 @@ double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
   return std::scalbn(std::sqrt(sum / count), unit);
 }
 
-// In the targets' own units: a density per unit of the target.
+// Converts to the targets' own units: a density per unit of the target.
 std::vector<double> nll_in_own_units(std::vector<double> nll, const Encoder& encoder) {
   double shift = 0;
   for (const TargetColumn& target : encoder.targets) shift += std::log(target.deviation);

@@ -1,4 +1,4 @@
-// regressor/fit.h: what a regressor does with rows once they are numbers.
+// regressor/fit.h: fitting and prediction on encoded rows.
 #pragma once
 
 #include <cstdint>
@@ -26,31 +26,31 @@ Architecture architecture_of(const Encoder& encoder, const RegressorOptions& opt
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows);
 // Throws NetworkError if an option is given that this kind of belief does not know.
 void require_understood(const RegressorOptions& options, bool joint);
-// If the options do not say.
+// Default number of members.
 std::size_t members_of(bool joint, std::size_t rows);
 // Variances of the standardised targets, where learning starts or as they were given.
 std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& options);
 
-// Files are often sorted: neighbours must not share a batch.
+// Files are often sorted, and neighbours must not share a batch.
 void shuffle(EncodedRows& rows, std::uint64_t seed);
 
-// Everything of a fit but the table. The rows are learnt in the order given.
+// A fit without its table. The rows are learnt in the order given.
 Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress,
                const Checkpoint& checkpoint = {});
 
-// Writes into the model's report what its members' fits over all its rows say together.
+// Combines the results of the members' fits over all rows in the model's report.
 void report_fit(const std::vector<FitResult>& results, const Rows& rows, Model& model);
 
 std::size_t most_epochs(const std::vector<FitResult>& results);
 Stopped why_stopped(const std::vector<FitResult>& results);
 
-// The members made ready for many rows.
+// The members, prepared to predict many rows.
 class Mixture {
  public:
   explicit Mixture(const Model& model);
 
-  // Of standardised targets: rows x targets.
+  // Predictions of standardised targets: rows x targets.
   Prediction predict(std::span<const double> inputs, std::size_t rows, std::size_t threads) const;
 
  private:
@@ -59,13 +59,13 @@ class Mixture {
   std::vector<NoiseShape> shapes_;
 };
 
-// In the targets' own units. Throws NoPrediction if one is not finite.
+// Predicts in the targets' own units. Throws NoPrediction if a prediction is not finite.
 std::vector<Predicted> predict_rows(const Model& model, const Mixture& mixture,
                                     std::span<const double> inputs, std::size_t rows,
                                     std::size_t threads);
 std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder);
 
-// In the target's own unit; predictions that are NaN are left out.
+// Scores in the target's own unit; predictions that are NaN are left out.
 Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
                      const Encoder& encoder, std::size_t target);
 // Mean over rows and targets; the targets are standardised, the likelihood is not.

@@ -22,8 +22,7 @@ constexpr std::size_t first_belief_epoch = 21;
 
 bool is_joint(const RegressorOptions& options) { return options.belief == BeliefKind::joint; }
 
-// Three of four draws can switch a column off; the fourth doubts it, which widens intervals away from the
-// data.
+// Three of four draws can switch a column off; the fourth cannot, which widens intervals away from the data.
 bool selects(const RegressorOptions& options, std::size_t draw) {
   return options.selection && draw % 4 != 3;
 }
@@ -154,7 +153,7 @@ std::vector<double> targets_of(const Rows& rows, std::size_t first, std::size_t 
 
 // ------------------------------------------------------------------------------- one result of several beliefs
 
-// The mean over beliefs, one after the other; one that has settled stays where it is.
+// Mean of the beliefs' curves; one that has settled keeps its last value.
 void add_share(std::vector<double> curve, std::size_t beliefs, std::vector<double>& mean) {
   if (curve.empty()) return;
   const std::size_t size = std::max(curve.size(), mean.size());
@@ -163,7 +162,7 @@ void add_share(std::vector<double> curve, std::size_t beliefs, std::vector<doubl
   for (std::size_t n = 0; n < size; ++n) mean[n] += curve[n] / static_cast<double>(beliefs);
 }
 
-// What the fit of a belief over `count` targets from `first` on says is part of what its draw says.
+// Adds the result of a belief over `count` targets, from `first` on, to the result of its draw.
 void include(const FitResult& own, std::size_t first, std::size_t count, std::size_t targets,
              FitResult& draw) {
   add_share(own.train_nll, targets / count, draw.train_nll);
@@ -233,7 +232,7 @@ FittedMembers without_unfinished(FittedMembers all) {
   return kept;
 }
 
-// From where the checkpoint has it, if it has.
+// Resumes from the checkpoint if it has a state.
 FitResult fit_kept(Belief& belief, std::size_t number, CheckpointFile& file) {
   if (file.knows(number)) {
     try {

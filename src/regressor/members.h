@@ -1,7 +1,7 @@
-// regressor/members.h: the beliefs of a mixture, fitted and changed side by side.
+// regressor/members.h: the beliefs of a mixture, fitted and changed in parallel.
 //
 // A draw is one member of the mixture: one belief over all targets if weights are independent, one per target if they
-// are joint. Beliefs stand draw by draw, in the order of the targets.
+// are joint. Beliefs are stored draw by draw, in the order of the targets.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ std::vector<WeightPrior> draw_priors(const Architecture& architecture,
 std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t rows,
                                const RegressorOptions& options);
 
-// A belief as it was stored. Throws NetworkError if the arrays are not those of one.
+// Restores a belief. Throws NetworkError if the arrays are not those of a belief.
 std::shared_ptr<const Belief> stored_belief(const Architecture& architecture,
                                             const RegressorOptions& options, std::size_t batch_size,
                                             Arrays stored, const Heard& heard, std::size_t draw);
@@ -43,15 +43,14 @@ void place(const Prediction& own, std::size_t first, std::size_t count, std::siz
 
 class CheckpointFile;
 
-// Rows in the order in which they are learnt; noise variances, one per target, where learning starts. If it was
-// interrupted, draws of independent weights that have not seen all rows are left out, unless none has. The
+// Rows are learnt in the given order; noise variances, one per target, are where learning starts. After an
+// interruption, draws of independent weights that have not seen all rows are left out, unless none has. The
 // checkpoint may be null.
 FittedMembers fit_members(const Architecture& architecture, const RegressorOptions& options,
                           std::size_t batch_size, std::span<const double> noise_variance,
                           const Rows& rows, const OnProgress& progress, CheckpointFile* checkpoint);
 
-// Rows that are fitted to the last digit leave single precision too few of them: that is the option's fault, not the
-// rows'.
+// If rows are fitted to the last digit, single precision has too few digits: the option is to blame, not the rows.
 template <class Run>
 void with_advice(const RegressorOptions& options, const Run& run) {
   try {
@@ -71,7 +70,7 @@ struct Change {
   Rows append = {};
 };
 
-// Leaves the old members alone.
+// Does not change the old members.
 FittedMembers change_members(const Members& members, const RegressorOptions& options,
                              std::size_t batch_size, const Change& change,
                              const OnProgress& progress);

@@ -40,7 +40,7 @@ Tensor tensor(std::string name, const std::vector<T>& numbers) {
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
-// What a joint member of formats 2 to 7 had beside its arrays, as arrays.
+// Formats 2 to 7 hold some numbers of a joint member as JSON; adds them as arrays.
 void add_old_arrays(const SafetensorsFile& file, const Json& member, const Json& architecture,
                     Arrays& arrays) {
   arrays.put("noise_variance", member.at("noise_variance").get<double>());
@@ -49,7 +49,7 @@ void add_old_arrays(const SafetensorsFile& file, const Json& member, const Json&
   require(file,
           noise.at("slopes") == architecture.at("slopes") &&
               noise.at("bias") == architecture.at("bias"),
-          "a noise network does not fit its function");
+          "a noise network does not match its function");
   arrays.put("log_noise.widths", noise.at("widths").get<std::vector<std::uint64_t>>());
   const Json& inputs = member.at("noise_inputs");
   arrays.put("noise_inputs.scale", std::vector<double>{inputs.at("value_mean").get<double>(),
@@ -65,10 +65,10 @@ void read_members(const SafetensorsFile& file, int version, const Json& json,
   const std::size_t beliefs = model.encoder.targets.size() / architecture.outputs();  // of a draw
   std::size_t count = 0;
   require(file, !__builtin_mul_overflow(options.ensemble, beliefs, &count),
-          "has another number of members than it says");
+          "does not have the number of members that it says");
   const bool old = joint && version < 8;
   require(file, !old || json.at("members").size() == count,
-          "has another number of members than it says");
+          "does not have the number of members that it says");
   const Heard heard{model.batch_rows, model.row_hashes.size() == model.report.rows};
   for (std::size_t m = 0; m < count; ++m) {
     Arrays arrays = file.read_arrays(member_name(m));
@@ -84,7 +84,7 @@ void check_shapes(const SafetensorsFile& file, const std::vector<NoiseShape>& sh
     return std::isfinite(shape.shift) && std::isfinite(shape.spread) && shape.spread >= 0;
   };
   require(file, shapes.size() == targets && std::all_of(shapes.begin(), shapes.end(), sound),
-          "a shape of the noise is not one");
+          "the shape of the noise is not valid");
 }
 
 std::vector<std::size_t> read_sizes(const SafetensorsFile& file, const std::string& name) {
@@ -92,7 +92,7 @@ std::vector<std::size_t> read_sizes(const SafetensorsFile& file, const std::stri
   return {numbers.begin(), numbers.end()};
 }
 
-// Of a format that can be read.
+// The format version, if it can be read.
 int format_version(const SafetensorsFile& file) {
   require(file, file.metadata("format") == "dma-model",
           "is a safetensors file, but not a dma model");
@@ -105,7 +105,7 @@ int format_version(const SafetensorsFile& file) {
             std::to_string(model_format_version) + "; use the version of dma that wrote it");
 }
 
-// Says that what an older format did not hold is not known, and reads a number that is not known as NaN.
+// Marks what an older format lacks as unknown; unknown numbers are NaN.
 void complete(Json& report, int version) {
   if (report.at("train_nll").is_null()) {
     report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
@@ -141,12 +141,12 @@ void translate(RegressorOptions& options) {
 void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
   require(file, !encoder.targets.empty(), "has no target");
   for (const TargetColumn& target : encoder.targets) {
-    require(file, target.deviation > 0, "the deviation of a target is not positive");
+    require(file, target.deviation > 0, "the standard deviation of a target is not positive");
   }
   for (const FeatureColumn& feature : encoder.features) {
-    require(file, feature.deviation >= 0, "the deviation of a feature is negative");
+    require(file, feature.deviation >= 0, "the standard deviation of a feature is negative");
     const std::set<std::string> different(feature.categories.begin(), feature.categories.end());
-    require(file, different.size() == feature.categories.size(), "a category stands twice");
+    require(file, different.size() == feature.categories.size(), "a category appears twice");
   }
 }
 
@@ -156,30 +156,29 @@ void check_rows(const SafetensorsFile& file, const Model& model) {
   for (const std::size_t batch : model.batch_rows) {
     sound = sound && !__builtin_add_overflow(rows, batch, &rows);
   }
-  require(file, sound && rows == model.row_hashes.size(),
-          "its batches and its rows do not fit together");
+  require(file, sound && rows == model.row_hashes.size(), "its batches do not match its rows");
   require(file, model.report.batch_size > 0 && model.report.rows >= rows,
-          "its report is of other rows");
+          "its report does not match its rows");
 }
 
-// Charts are drawn from these, and changes are planned by them.
+// Charts and changes rely on these.
 void check_report(const SafetensorsFile& file, const Model& model) {
   const FitReport& report = model.report;
   const std::size_t targets = model.encoder.targets.size();
   require(file,
           report.cavity.size() == targets && report.noise_std.size() == targets &&
               report.noise_at_floor.size() == targets,
-          "its report is of other targets");
+          "its report does not match its targets");
   const Architecture& architecture = architecture_of(model);
   require(file,
           report.layers == architecture.widths && report.weights == architecture.weight_count(),
-          "its report is of another network");
+          "its report does not match its network");
   require(file, report.training.empty() || report.training.size() == model.options.ensemble,
-          "its training curves are of other members");
+          "its training curves do not match its members");
   for (const Metrics& metrics : report.cavity) {
     const std::size_t levels = metrics.coverage_curve.size();
     require(file, levels == 0 || levels == Metrics::curve_levels.size(),
-            "a coverage curve has other levels");
+            "a coverage curve has the wrong number of levels");
   }
 }
 
@@ -200,7 +199,7 @@ Model model_from(const SafetensorsFile& file, int version) {
   require(file,
           architecture.inputs() == model.encoder.width() &&
               architecture.outputs() == (joint ? 1 : targets),
-          "its encoder and its network do not fit together");
+          "its encoder does not match its network");
   require(file, model.options.ensemble > 0, "has no members");
   model.batch_rows = read_sizes(file, "batch_rows");
   model.row_hashes = file.read<std::uint64_t>("row_hashes", file.shape("row_hashes"));
@@ -221,7 +220,7 @@ Json report_json(const FitReport& report) {
   return json;
 }
 
-// A model as the layout's metadata and arrays, handed to `take`.
+// Passes a model's metadata and arrays to `take`.
 template <class Take>
 auto lay_out(const Model& model, const Take& take) {
   const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());

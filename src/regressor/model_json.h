@@ -9,7 +9,7 @@
 
 namespace dma {
 
-// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE, which is for nlohmann::json alone.
+// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE supports only nlohmann::json.
 #define DMA_MEMBERS_AS_JSON(Type, ...)                                                      \
   inline void to_json(detail::StrictJson& nlohmann_json_j, const Type& nlohmann_json_t) {   \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                \
@@ -18,8 +18,7 @@ namespace dma {
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))              \
   }
 
-// Found by nlohmann::json through the types' namespace. What has a name in the source has the same name in
-// the file.
+// Found by nlohmann::json through the types' namespace. Names in the file are those in the source.
 NLOHMANN_JSON_SERIALIZE_ENUM(ColumnKind, {{ColumnKind::numeric, "numeric"},
                                           {ColumnKind::boolean, "boolean"},
                                           {ColumnKind::categorical, "categorical"},
@@ -50,7 +49,7 @@ DMA_MEMBERS_AS_JSON(Bounded, prior_precisions, noise_variances, noise_levels)
 DMA_MEMBERS_AS_JSON(JointCertificate, linearisation_error, largest_leverage, rows_alone, damping,
                     step_left)
 
-// What is not known is null.
+// An unknown value is null.
 template <class T>
 void to_json(detail::StrictJson& json, const std::optional<T>& value) {
   json = value ? detail::StrictJson(*value) : detail::StrictJson();
@@ -83,10 +82,10 @@ namespace detail {
 
 StrictJson to_json(const RegressorOptions& options);
 RegressorOptions options_from(const StrictJson& json);
-// All that has an influence on a fit but the table: not the number of threads.
+// Every option that influences a fit, so not the number of threads.
 std::string options_json(const RegressorOptions& options);
 
-// Activation variances are left out: a regressor's are infinite, which JSON cannot say.
+// Activation variances are left out: a regressor's are infinite, which JSON cannot express.
 StrictJson to_json(const Architecture& architecture);
 Architecture architecture_from(const StrictJson& json);
 

@@ -32,7 +32,7 @@ double shaped_variance(const NoiseShape& shape, double variance) {
   return variance * std::exp(shape.shift + shape.spread * shape.spread / 2);
 }
 
-// With a prior N(0, 1) on both, so that a handful of rows does not say too much.
+// Both have a prior N(0, 1), so that a handful of rows does not count too much.
 double log_posterior(const NoiseShape& shape, const std::vector<Row>& rows) {
   double sum = -(shape.shift * shape.shift + shape.spread * shape.spread) / 2;
   for (const Row& row : rows) {
@@ -54,7 +54,7 @@ void apply_shapes(std::span<const NoiseShape> shapes, Prediction& prediction) {
   }
 }
 
-// To the best of eight neighbours while there is a better one, then with half the step.
+// Moves to the best of eight neighbours while there is a better one, then halves the step.
 NoiseShape fit_shape(const Prediction& cavity, std::span<const double> values, std::size_t target,
                      std::size_t targets) {
   const std::vector<Row> rows = rows_of(cavity, values, target, targets);

@@ -16,10 +16,11 @@ namespace dma {
 using detail::require;
 
 void detail::validate(const RegressorOptions& options) {
-  require(!options.target.empty(), "no target is named");
+  require(!options.target.empty(), "no target was given");
   require(!options.noise || (*options.noise > 0 && std::isfinite(*options.noise)),
           "the noise must be positive and finite");
-  for (const std::size_t units : options.hidden) require(units > 0, "a hidden layer has 0 units");
+  for (const std::size_t units : options.hidden)
+    require(units > 0, "a hidden layer must have at least 1 unit");
 }
 
 namespace {

@@ -43,7 +43,7 @@ std::size_t count_of(const std::vector<std::size_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
 
-// Of a shape that nobody vouches for: false if there are more bytes than can be counted.
+// Counts the bytes of an untrusted shape; false if the count overflows.
 bool count_bytes(const TensorInfo& info, std::size_t& bytes) {
   bytes = bytes_of(info.type);
   return std::none_of(info.shape.begin(), info.shape.end(), [&](std::size_t length) {
@@ -88,12 +88,12 @@ std::string header_of(const Metadata& metadata, std::span<const Tensor> tensors)
     offset = end;
   }
   std::string text = header.dump();
-  // The layout wants the data aligned, and allows spaces after the header for it.
+  // The layout requires aligned data, and allows spaces after the header for that.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
 
-// Hands over the data as it stands in the file.
+// Passes on the data as in the file.
 template <class Take>
 void each_piece(std::span<const Tensor> tensors, const Take& take) {
   std::vector<std::byte> copy;
@@ -110,7 +110,7 @@ void each_piece(std::span<const Tensor> tensors, const Take& take) {
   }
 }
 
-// Hands over the whole file, piece by piece.
+// Passes on the whole file, piece by piece.
 template <class Take>
 void each_part(const Metadata& metadata, std::span<const Tensor> tensors, const Take& take) {
   std::string header = header_of(metadata, tensors);
@@ -215,7 +215,7 @@ std::uint64_t SafetensorsFile::read_header(std::string& header) const {
   for (std::size_t k = 0; k < length_bytes; ++k) length |= std::uint64_t(bytes[k]) << (8 * k);
   std::string start(before_checksum.size(), '\0');
   read_bytes(length_bytes, std::as_writable_bytes(std::span(start)));
-  if (start != before_checksum) fail("is not a dma model: byte 8 does not begin its header");
+  if (start != before_checksum) fail("is not a dma model: its header does not start at byte 8");
   if (length > size_ - length_bytes) {
     fail("is cut short or damaged: bytes 0 to 7 announce a header of " + std::to_string(length) +
          " bytes, but the file has " + std::to_string(size_));
@@ -260,7 +260,8 @@ void SafetensorsFile::parse(const std::string& header, std::size_t data_begin) {
       std::size_t bytes = 0;
       if (type != text_of(entry.info.type) || !count_bytes(entry.info, bytes) ||
           offsets[0] > offsets[1] || offsets[1] > room || offsets[1] - offsets[0] != bytes) {
-        fail("array " + csv::shown(name) + " does not fit into the file");
+        fail("array " + csv::shown(name) +
+             " does not fit the file: its type, shape or place is wrong");
       }
       entry.begin = data_begin + offsets[0];
       entry.end = data_begin + offsets[1];
@@ -274,14 +275,14 @@ void SafetensorsFile::parse(const std::string& header, std::size_t data_begin) {
   check_places(data_begin);
 }
 
-// Were two arrays the same bytes, a small file could ask for any amount of memory.
+// If arrays could overlap, a small file could ask for any amount of memory.
 void SafetensorsFile::check_places(std::size_t data_begin) const {
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (const auto& [name, entry] : entries_) places.emplace_back(entry.begin, entry.end);
   std::sort(places.begin(), places.end());
   std::size_t end = data_begin;
   for (const auto& place : places) {
-    if (place.first != end) fail("its arrays do not stand one after the other");
+    if (place.first != end) fail("its arrays overlap or leave gaps");
     end = place.second;
   }
   if (end != size_) fail("has bytes that belong to no array");
@@ -329,7 +330,7 @@ std::vector<T> SafetensorsFile::read(const std::string& name,
                                      const std::vector<std::size_t>& shape) const {
   const Entry& found = entry(name);
   if (found.info != TensorInfo{number_type<T>(), shape}) {
-    fail("array '" + name + "' has another type or shape than the model");
+    fail("array '" + name + "' does not have the type or shape that the model needs");
   }
   std::vector<T> numbers(count_of(shape));
   const auto bytes = std::as_writable_bytes(std::span(numbers));

@@ -4,8 +4,8 @@
 //   header    {"__metadata__": {"checksum": "xxxxxxxx", ...}, "name": {"dtype", "shape", "data_offsets"}, ...}
 //   data      the arrays, little-endian, one after the other without a gap
 //
-// The checksum is the CRC-32 of the whole file with its own eight digits taken as zeros. It stands first
-// in the header, so that a damaged file is refused before anything else in it is believed.
+// The checksum is the CRC-32 of the whole file with its own eight digits taken as zeros. It comes first in the header,
+// so that a damaged file is refused before anything else in it is trusted.
 #pragma once
 
 #include <bit>
@@ -39,14 +39,14 @@ struct TensorInfo {
   friend bool operator==(const TensorInfo&, const TensorInfo&) = default;
 };
 
-// An array that may lie in pieces: consecutive in the file.
+// An array that may be in pieces, which are consecutive in the file.
 struct Tensor {
   std::string name;
   TensorInfo info;
   std::vector<std::span<const std::byte>> pieces;
 };
 
-// Of numbers that outlive them, named with the prefix.
+// Tensors of the arrays, named with the prefix; the numbers must outlive them.
 std::vector<Tensor> tensors_of(const Arrays& arrays, const std::string& prefix);
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
@@ -61,7 +61,7 @@ class SafetensorsFile {
  public:
   // Opens and checks the whole file. Throws ModelError with the reason.
   explicit SafetensorsFile(const std::filesystem::path& path);
-  // Of a file's bytes, which are to outlive it.
+  // Reads a file's bytes, which must outlive it.
   SafetensorsFile(std::string name, std::span<const std::byte> bytes);
   ~SafetensorsFile();
   SafetensorsFile(const SafetensorsFile&) = delete;
@@ -69,10 +69,10 @@ class SafetensorsFile {
 
   // Empty if there is no such entry.
   std::string metadata(const std::string& key) const;
-  // Throws ModelError if there is no array of this name, type and shape.
+  // Throws ModelError if there is no array with this name, type and shape.
   template <class T>
   std::vector<T> read(const std::string& name, const std::vector<std::size_t>& shape) const;
-  // All arrays whose name has the prefix, which they lose.
+  // All arrays whose name has the prefix, without the prefix.
   Arrays read_arrays(const std::string& prefix) const;
   const std::vector<std::size_t>& shape(const std::string& name) const;
   [[noreturn]] void fail(const std::string& reason) const;

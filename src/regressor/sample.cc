@@ -1,4 +1,4 @@
-// Regressor::sample: what could be observed, drawn from the belief.
+// Regressor::sample: draws what could be observed from the belief.
 #include <cmath>
 
 #include <dma/regressor/regressor.h>
@@ -9,14 +9,14 @@
 namespace dma {
 namespace {
 
-// Draws in the targets' own units, one after the other: rows x targets each.
+// The draws, in the targets' own units: rows x targets each.
 struct Draws {
   std::span<const double> inputs;
   std::size_t rows, targets;
   const Encoder& encoder;
   std::vector<double>& values;
 
-  // Values of a target at all rows, standardised, are those of draw `draw`.
+  // Sets a target's values of draw `draw` from standardised ones, for all rows.
   void put(std::size_t draw, std::size_t target, std::span<const double> standardised) const {
     const TargetColumn& column = encoder.targets[target];
     for (std::size_t n = 0; n < rows; ++n) {
@@ -26,7 +26,7 @@ struct Draws {
   }
 };
 
-// The functions of one belief, for the draws that fell on it: its outputs are the targets from `first` on.
+// Draws the functions of one belief; its outputs are the targets from `first` on.
 void draw_from(const Belief& belief, std::size_t first, std::span<const std::size_t> draws,
                special::Random& random, const Draws& to) {
   const std::size_t outputs = belief.outputs();

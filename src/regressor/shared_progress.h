@@ -1,4 +1,4 @@
-// regressor/shared_progress.h: one progress callback for members that are learnt side by side.
+// regressor/shared_progress.h: one progress callback for members that are fitted in parallel.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace dma::detail {
 
-// One caller at a time; once it has said no, it is not asked again.
+// Calls it from one thread at a time; once it has returned false, it is not called again.
 class SharedProgress {
  public:
   SharedProgress(const OnProgress& call, std::size_t members) : call_(call), members_(members) {}

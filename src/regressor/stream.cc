@@ -23,14 +23,14 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t most_window_rows = std::size_t{1} << 16U;
 constexpr std::size_t most_window_bytes = std::size_t{1} << 24U;
 constexpr std::size_t windows_at_once = 3;  // one is read, one is learnt, one is scored
-constexpr std::size_t step_rows = 1024;     // learnt between two looks at the caller's wishes
+constexpr std::size_t step_rows = 1024;     // learnt between two progress calls
 
 // Which rows of a file are kept: one draw per row, in the order of the file.
 class Split {
  public:
   Split(double holdout, std::uint64_t seed) : holdout_(holdout), random_(seed) {}
 
-  // Leaves the piece with the rows that are held out, or with the others.
+  // Reduces the piece to the held-out rows, or to the others.
   void choose(Table& piece, bool held_out) {
     if (holdout_ == 0) return;
     std::vector<std::size_t> chosen;
@@ -47,12 +47,12 @@ class Split {
 
 // ------------------------------------------------------------------------------------------ windows
 
-// Rows that are learnt in an order of their own, and what was predicted of them.
+// Rows in the order in which they are learnt, and their predictions.
 struct Window {
   EncodedRows rows;
   double share_begin = 0, share_end = 0;  // of the file
   std::size_t learnt = 0;                 // rows
-  // Step by step, of each member.
+  // Predictions of each member, step by step.
   std::vector<std::vector<Prediction>> cavity = {};
 };
 
@@ -77,9 +77,9 @@ class WindowReader {
   std::unique_ptr<Window> next() {
     auto window = std::make_unique<Window>();
     window->share_begin = reader_.share();
-    // At once: left to itself the vector would double. What is not written to takes no memory.
+    // Reserved at once: otherwise the vector would double. Memory that is not written to is not used.
     window->rows.inputs.reserve(most_rows_ * encoder_.width());
-    // No piece has more rows than are missing: where a window ends does not depend on the pieces.
+    // No piece has more rows than are missing, so the end of a window does not depend on the pieces.
     while (window->rows.rows < most_rows_ &&
            reader_.read(piece_, std::min(file_.piece_rows, most_rows_ - window->rows.rows))) {
       split_.choose(piece_, false);
@@ -121,7 +121,7 @@ class WindowReader {
 
 // ----------------------------------------------------------------------------------- what is reported
 
-// Rows at even distances, at least `wanted` of a stream that is long enough, less than twice as many.
+// Evenly spaced rows of a stream: at least `wanted` if it is long enough, and fewer than twice as many.
 class SpacedRows {
  public:
   explicit SpacedRows(std::size_t wanted) : wanted_(wanted) {}
@@ -140,7 +140,7 @@ class SpacedRows {
   Data data() const { return rows_.data(); }
 
  private:
-  // Every second row goes.
+  // Drops every second row.
   void thin(std::vector<double>& numbers) const {
     const std::size_t width = numbers.size() / rows_.rows;
     for (std::size_t row = 1; row < wanted_; ++row) {
@@ -155,13 +155,13 @@ class SpacedRows {
   Rows rows_;
 };
 
-// Of the certificate. A fit looks at fewer messages, since it has fewer sweeps to pay for them.
+// Number of examples for the certificate. A fit in memory uses fewer, since it has fewer sweeps to pay for them.
 std::size_t certificate_rows(std::size_t weights) {
   constexpr std::size_t most_messages = 1'000'000;
   return std::clamp<std::size_t>(most_messages / weights, 1, 200);
 }
 
-// Collects what is reported of the rows that were learnt.
+// Collects the report on the rows that were learnt.
 class Scores {
  public:
   Scores(const Encoder& encoder, std::size_t weights)
@@ -247,7 +247,7 @@ class Learner {
     }
   }
 
-  // Of the first member, over these rows; after finish_noise().
+  // Certificate of the first member, over these rows; call it after finish_noise().
   Certificate certify(const Data& rows) { return beliefs_.front().certify(rows); }
 
   void finish_noise() {
@@ -283,7 +283,7 @@ class Learner {
   std::atomic<bool> stopped_ = false;
 };
 
-// Reads, learns and scores windows, each in their order, and up to three at once.
+// Reads, learns and scores windows in order, up to three at once.
 template <std::floating_point T>
 void run(WindowReader& reader, Learner<T>& learner, Scores& scores, std::size_t threads) {
   std::array<std::unique_ptr<Window>, windows_at_once> windows;
@@ -326,9 +326,10 @@ void check(const StreamedFile& file, const RegressorOptions& options) {
   detail::require_understood(options, false);
   require(
       is_one_pass(options),
-      "a stream is learnt in one pass: epochs must be 1, the ledger none, the belief not joint");
-  require(file.holdout >= 0 && file.holdout < 1, "the share held out must be from 0 to below 1");
-  require(file.piece_rows > 0, "piece_rows is 0");
+      "a stream is learnt in one pass: epochs must be 1, the ledger none and the belief not joint");
+  require(file.holdout >= 0 && file.holdout < 1,
+          "the share to hold out must be at least 0 and below 1");
+  require(file.piece_rows > 0, "piece_rows must be at least 1");
   if (!can_stream(file.path)) {
     throw DataError(file.path.string() + ": cannot be read twice, so it cannot be streamed");
   }

@@ -7,7 +7,7 @@
 namespace dma::detail {
 namespace {
 
-// The parser's words quote the file; "[json.exception.parse_error.101] parse error at ..." -> "parse error at ...".
+// The parser's message quotes the file. "[json.exception.parse_error.101] parse error at ..." -> "parse error at ...".
 std::string reason(const StrictJson::exception& error) {
   constexpr std::size_t longest = 200;
   std::string text = error.what();
@@ -19,7 +19,7 @@ std::string reason(const StrictJson::exception& error) {
 }  // namespace
 
 StrictJson parse_json(std::string_view text, int deepest) {
-  // The parser keeps the last of two equal keys: which one was meant?
+  // The parser would keep the last of two equal keys; here the second is an error.
   std::vector<std::set<std::string>> keys;
   const auto inspect = [&](int depth, StrictJson::parse_event_t event, StrictJson& parsed) {
     if (depth > deepest) {
@@ -30,7 +30,7 @@ StrictJson parse_json(std::string_view text, int deepest) {
     if (event != StrictJson::parse_event_t::key) return true;
     const auto& key = parsed.get_ref<const std::string&>();
     if (!keys.back().insert(key).second) {
-      throw NotMeant("the key " + csv::shown(key) + " stands twice in one object");
+      throw NotMeant("the key " + csv::shown(key) + " appears twice in one object");
     }
     return true;
   };

@@ -1,7 +1,7 @@
-// regressor/strict_json.h: JSON that is what it says or is refused.
+// regressor/strict_json.h: JSON without silent conversions.
 //
-// nlohmann::json makes 18446744073709551615 of -1, 1 of true, 2 of 2.7 and the first enumerator of a word that
-// it does not know. A model file may come from anywhere: here each of these is a NotMeant.
+// nlohmann::json turns -1 into 18446744073709551615, true into 1, 2.7 into 2, and an unknown word into the first
+// enumerator. A model file may come from anywhere, so here each of these throws NotMeant.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -31,11 +31,11 @@ struct StrictSerializer : nlohmann::adl_serializer<T> {
     }
     nlohmann::adl_serializer<T>::from_json(json, value);
     if constexpr (std::is_enum_v<T>) {
-      if (Json(value) != json) throw NotMeant("no choice is called " + seen(json));
+      if (Json(value) != json) throw NotMeant("unknown choice: " + seen(json));
     }
   }
 
-  // Types that are read in one go, such as a map.
+  // For types that are read at once, such as a map.
   template <class Json>
   static auto from_json(const Json& json)
       -> decltype(nlohmann::adl_serializer<T>::from_json(json)) {

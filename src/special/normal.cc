@@ -90,7 +90,7 @@ template <std::floating_point T>
 T normal_pdf(T u) {
   const T square = u * u;
   if (square > 2000) return 0;
-  // exp amplifies the rounding of u^2 by u^2 / 2: carry the rounding along.
+  // exp amplifies the rounding of u^2 by u^2 / 2, so the rounding is carried along.
   const T rounding = std::fma(u, u, -square);
   constexpr T inv_sqrt_two_pi = T(0.398942280401432677939946059934381868L);
   return inv_sqrt_two_pi * std::exp(-square / 2) * (1 - rounding / 2);

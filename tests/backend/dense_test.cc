@@ -29,7 +29,7 @@ Matrix drawn(Eigen::Index rows, Eigen::Index columns, std::uint64_t seed) {
   return matrix;
 }
 
-// With NaN where it must not be read.
+// A matrix with NaN where it must not be read.
 Matrix only_lower(Matrix matrix) {
   matrix.triangularView<Eigen::StrictlyUpper>().setConstant(nothing);
   return matrix;
@@ -40,7 +40,7 @@ Matrix only_upper(Matrix matrix) {
   return matrix;
 }
 
-// With a mark where it must not be written: -0, which even an added 0 would change.
+// A matrix with a mark where it must not be written: -0, which even adding 0 would change.
 Matrix marked_above(Matrix matrix) {
   matrix.triangularView<Eigen::StrictlyUpper>().setConstant(-0.0);
   return matrix;
@@ -240,7 +240,7 @@ TEST_P(Dense, WhiteningIsTheNormOfTheSolution) {
     EXPECT_LT(((squares - expected).array() / expected.array()).abs().maxCoeff(),
               200 * epsilon * static_cast<double>(size))
         << size;
-    // In blocks of any size, the same bits.
+    // Blocks of any size give the same bits.
     for (Eigen::Index first = 0; first < 201; first += 13) {
       const Eigen::Index count = std::min<Eigen::Index>(13, 201 - first);
       const Matrix block = gradients.middleRows(first, count);
@@ -263,7 +263,7 @@ TEST_P(Dense, AnEntryHasTheSameBitsWhereverItStands) {
   }
 }
 
-// What one call after the other gives, on threads that come in each other's way.
+// Concurrent calls give the same as one call after the other.
 TEST_P(Dense, ThreadsDoNotMeet) {
   const auto result = [](std::size_t task) {
     const auto size = static_cast<Eigen::Index>(60 + 17 * (task % 9));

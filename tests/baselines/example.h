@@ -33,7 +33,7 @@ inline Example example(const Architecture& network, std::size_t rows, std::uint6
           normals(rows * network.outputs(), random), normals(network.weight_count(), random), rows};
 }
 
-// With and without bias and hidden layers, one and several outputs, an odd number of rows.
+// Examples with and without bias and hidden layers, with one and several outputs, and an odd number of rows.
 inline std::vector<Example> examples() {
   return {example({.widths = {8, 6, 5, 1}, .slopes = {0.4, 0.8}}, 200, 1),
           example({.widths = {3, 4, 2}, .slopes = {0.1}, .bias = {true}}, 7, 2),

@@ -175,7 +175,7 @@ TEST(Ledger, ForgetAndAppendReturnsToTheSameFixedPoint) {
   EXPECT_LT(again, 1e-3);
 }
 
-// Of a single batch the average message is its own.
+// The average message over a single batch is that batch's own.
 TEST(Ledger, TheAverageOverOneBatchIsItsMessage) {
   const Table table = wave(20, 0.3, 2);
   const auto fitted = [&](LedgerMode mode) {

@@ -38,7 +38,7 @@ Rows wave() {
   return result;
 }
 
-// As a regressor trains: from the cavity first, then from the belief, the noise learnt.
+// Trains as a regressor does: from the cavity first, then from the belief, the noise learnt.
 template <class T>
 Prediction trained(Rule rule, std::size_t epochs, bool readable) {
   const Rows data = wave();
@@ -52,7 +52,7 @@ Prediction trained(Rule rule, std::size_t epochs, bool readable) {
   return predict(trainer.posterior(), data.inputs, rows);
 }
 
-// In standard deviations.
+// The largest difference, in standard deviations.
 double distance(const Prediction& one, const Prediction& other) {
   double worst = 0;
   for (std::size_t n = 0; n < rows; ++n) {

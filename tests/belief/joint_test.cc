@@ -34,7 +34,7 @@ struct Sample {
     return {std::span(inputs).subspan(first * width, count * width),
             std::span(targets).subspan(first, count), count};
   }
-  // With the bias.
+  // The inputs and a column of ones for the bias.
   Matrix design() const {
     const auto n = static_cast<Eigen::Index>(size());
     const auto d = static_cast<Eigen::Index>(width);
@@ -77,7 +77,7 @@ GaussianTerms terms_of(const Data& rows, const Vector& variances) {
   return {rows.targets, std::span(variances.data(), static_cast<std::size_t>(variances.size()))};
 }
 
-// With noise that is known.
+// Fits with known noise.
 detail::NetworkFit fit(JointNetwork& network, const Data& rows, const Vector& variances,
                        const JointSettings& settings) {
   GaussianTerms terms = terms_of(rows, variances);

@@ -1,4 +1,4 @@
-// What is on disk after the command was killed, or could not write: the old file or the new one, whole.
+// After the command was killed or could not write, the old or the new file is on disk, complete.
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ Seconds time_of(const std::vector<std::string>& arguments) {
   return std::chrono::steady_clock::now() - begin;
 }
 
-// Of a model file; empty if there is none. Throws if it is not whole.
+// Bytes of a model file; empty if there is none. Throws if it is incomplete.
 std::string model_at(const std::string& path) {
   if (!std::filesystem::exists(path)) return "";
   dma::read_model(path);
@@ -100,7 +100,7 @@ TEST(Killed, AFitGoesOnFromItsCheckpointToTheSameModel) {
     const Seconds whole = time_of(fit);
     const auto expected = model_at(model);
     EXPECT_FALSE(std::filesystem::exists(checkpoint));
-    // Something else, so that the old one is not the new one.
+    // Other options, so that the old model differs from the new one.
     EXPECT_EQ(run("fit " + shell_word(fit[1]) +
                   " --target y --hidden 2 --epochs 1 --ensemble 1 --model " + shell_word(model))
                   .status,
@@ -232,9 +232,9 @@ TEST(Checkpoint, IsRefusedWhereItCannotHelp) {
   const std::string fit = "fit " + shell_word(scratch.file("wave.csv", wave_csv(40, 1))) +
                           " --target y --model " + shell_word(scratch.path("m"));
   const auto with = [&](const std::string& more) { return run(fit + " --checkpoint " + more); };
-  expect_refusal(with(shell_word(scratch.path("m"))), "name another", 2);
+  expect_refusal(with(shell_word(scratch.path("m"))), "choose another", 2);
   const std::string checkpoint = shell_word(scratch.path("c"));
-  expect_refusal(with(checkpoint + " --ledger none --epochs 1"), "nothing to go on from", 2);
+  expect_refusal(with(checkpoint + " --ledger none --epochs 1"), "cannot be resumed", 2);
   expect_refusal(with(checkpoint + " --checkpoint-every -1"), "--checkpoint-every", 2);
   const Outcome own_data = with(shell_word(scratch.path("wave.csv")));
   EXPECT_EQ(own_data.status, 1);
@@ -242,7 +242,7 @@ TEST(Checkpoint, IsRefusedWhereItCannotHelp) {
   EXPECT_EQ(content(scratch.path("wave.csv")), wave_csv(40, 1));
 }
 
-// As a scheduler does before it kills: the model of what was learnt, and the checkpoint.
+// Schedulers send SIGTERM before they kill: the model learnt so far and the checkpoint must be there.
 TEST(Terminated, AFitEndsCleanlyAndGoesOn) {
   const Scratch scratch;
   const std::vector<std::string> fit{"fit",
@@ -267,7 +267,7 @@ TEST(Terminated, AFitEndsCleanlyAndGoesOn) {
   for (int wait = 0; wait < 3000 && first_size() < 10000; ++wait) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  // Twice, as timeout(1) does.
+  // Sent twice, as timeout(1) does.
   ::kill(child, SIGTERM);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ::kill(child, SIGTERM);

@@ -1,4 +1,4 @@
-// benchmark gap: the rival, the rows held out, and the command as a user runs it.
+// benchmark gap: the baseline, the held-out rows, and the command as a user runs it.
 #include "paper/adam.h"
 #include "paper/part.h"
 
@@ -97,7 +97,7 @@ TEST(AdamFit, LearnsALineAndItsNoise) {
     square += std::pow(fit.network.predict(input) - line(input[0], input[1]), 2) / points;
   }
   EXPECT_LT(std::sqrt(square), noise / 2);
-  // Of 100 rows: the deviation of the estimate is a seventh of it, the choice of the epoch lowers it.
+  // With 100 rows the deviation of the estimate is a seventh of it; the choice of the epoch lowers it.
   EXPECT_NEAR(fit.variance, noise * noise, 0.4 * noise * noise);
 }
 
@@ -269,7 +269,7 @@ TEST(BenchmarkGap, PrintsATableOfTheColumnsWithManyValues) {
 TEST(BenchmarkGap, RefusesWhatHasNoGap) {
   const Wave wave;
   expect_refusal(run(wave.command + "--column X"), "no column 'X'; did you mean 'x'?");
-  expect_refusal(run(wave.command + "--column z"), "no column 'z'; there are 'x'");
+  expect_refusal(run(wave.command + "--column z"), "no column 'z'; the columns are 'x'");
   expect_refusal(run(wave.command + "--column x color"), "column 'color': categorical");
   expect_refusal(run(wave.command + "--column y"), "'y': both a target");
   expect_refusal(run(wave.command + "--where side"), "--where", 2);

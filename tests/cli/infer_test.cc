@@ -143,7 +143,7 @@ TEST(Infer, BrokenJson) {
   expect_refusal(infer_text(text.substr(0, text.size() / 2)), "parse error at line 1, column");
   expect_refusal(infer_text(""), "parse error at line 1, column 1");
   expect_refusal(infer_text(text + "{}"), "parse error at line 1, column");
-  expect_refusal(infer_text("[]"), "must hold one object");
+  expect_refusal(infer_text("[]"), "must hold one JSON object");
 }
 
 TEST(Infer, DeepNesting) {
@@ -165,7 +165,7 @@ TEST(Infer, WrongGraphs) {
   expect_refusal(infer_changed([](json& g) { g["factors"][2]["edges"][2] = "w"; }),
                  "\"factors\"[2]: there is no variable called 'w'");
   expect_refusal(infer_changed([](json& g) { g["factors"][2]["factor"] = "produkt"; }),
-                 "\"factors\"[2]: there is no factor \"produkt\"; there are prior, ");
+                 "\"factors\"[2]: unknown factor \"produkt\"; the factors are prior, ");
   expect_refusal(infer_changed([](json& g) { g["factors"][2]["edges"].erase(2); }),
                  "\"factors\"[2]: factor 2 (product) needs 3 variables, got 2");
   expect_refusal(infer_changed([](json& g) { g["variables"].push_back("x"); }),
@@ -204,7 +204,7 @@ TEST(Infer, UnknownKeys) {
 
 TEST(Infer, EqualKeys) {
   expect_refusal(infer_text(product_text("\"mean\":3", "\"mean\":3,\"mean\":4")),
-                 "the key \"mean\" stands twice in one object, before byte");
+                 "the key \"mean\" appears twice in one object, before byte");
 }
 
 TEST(Infer, ConvergenceIsKnownOnlyWhereItWasWatched) {
@@ -256,7 +256,7 @@ TEST(Command, WrongUseIsStatusTwo) {
   expect_misuse("fit x.csv --no-calibration=" + std::string(50, '1'),  // found by fuzzing
                 "dma: --no-calibration takes no value\n");
   expect_misuse("infer", "graph is required");
-  expect_misuse("infre", "there is no command 'infre'; there are: fit");
+  expect_misuse("infre", "unknown command 'infre'; the commands are: fit");
   expect_misuse("", "subcommand is required");
 }
 

@@ -1,4 +1,4 @@
-// dma report: what the page about a fit shows is what the model is.
+// dma report: the page about a fit agrees with the model.
 #include <dma/belief/joint.h>
 #include <dma/data/csv.h>
 #include <dma/regressor/regressor.h>
@@ -193,7 +193,7 @@ TEST(Report, ResponsesArePredictions) {
       rows.columns[varied].numbers = numbers(points, "x");
       const auto predicted = model.predict(rows);
       for (std::size_t n = 0; n < 41; ++n) expect_predicted(points[n], predicted[n]);
-      // From end to end of the training rows, but no further than two deviations.
+      // The column runs over the range of the training rows, but not beyond two deviations.
       const auto& seen = data.columns[varied].numbers;
       const double least = *std::min_element(seen.begin(), seen.end());
       const double reach = 2 * features[varied].deviation;
@@ -217,7 +217,7 @@ TEST(Report, RowsOfYourOwnAreScoredAsByEvaluate) {
   const auto calibration = where(figure(page, "calibration"), "region", "test rows.csv");
   EXPECT_EQ(where(calibration, "level", 0.8).at(0).at("coverage"), evaluated["coverage"]["0.8"]);
   EXPECT_EQ(fact(page, "test rows.csv").find("61 rows: "), 0U) << fact(page, "test rows.csv");
-  // The other column stands at the median of these rows.
+  // The other column is at the median of these rows.
   dma::Table rows = dma::read_csv(test);
   const double middle = median(rows.columns[1].numbers);
   const auto points = where(figure(page, "response"), "input", "a");
@@ -349,7 +349,7 @@ TEST(Report, SaysThatRowsCameSince) {
   const json page = page_of(fitted.model);
   EXPECT_EQ(fact(page, "rows"), "107");
   EXPECT_EQ(fact(page, "changed since").find("7 rows"), 0U) << fact(page, "changed since");
-  EXPECT_NE(fact(page, "changed since").find("over 100 rows"), std::string::npos);
+  EXPECT_NE(fact(page, "changed since").find("of 100 rows"), std::string::npos);
   const Fitted other;
   const std::string data = " --data " + shell_word(other.data);
   ASSERT_EQ(run("update " + shell_word(other.model) + " " + shell_word(more) + data).status, 0);
@@ -365,7 +365,7 @@ TEST(Report, WritesOnePage) {
   EXPECT_EQ(outcome.out, "");
   const std::string page = content(fitted.scratch.path("report.html"));
   EXPECT_NE(page.find(page_of(fitted.model).dump()), std::string::npos);
-  // Another time, elsewhere, over what is there.
+  // Writes again, elsewhere, over an existing file.
   fitted.scratch.file("o.html", "old");
   EXPECT_EQ(shell(enter + "$DMA report m.safetensors -o o.html").status, 0);
   EXPECT_EQ(content(fitted.scratch.path("o.html")), page);

@@ -53,7 +53,7 @@ TEST(Fit, ReportsWhatOthersRelyOn) {
   EXPECT_GT(report["certificate"]["joint"]["largest_leverage"], 0);
   EXPECT_EQ(report["model"], "wave.safetensors");
   EXPECT_TRUE(std::filesystem::exists(scratch.path("wave.safetensors")));
-  EXPECT_NE(outcome.err.find("100 to learn from"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("100 for training"), std::string::npos) << outcome.err;
 }
 
 TEST(Fit, UnderstandsATableOfManyKinds) {
@@ -164,7 +164,7 @@ TEST(FitStream, AMistakeAtTheEndLeavesNoModel) {
   expect_refusal(run("fit " + shell_word(data) + one_pass + shell_word(model)),
                  "wave.csv, line 5002, column 'y': 'high' is text");
   EXPECT_FALSE(std::filesystem::exists(model));
-  // In the file to test on it shows before anything is learnt.
+  // A mistake in the test file shows before anything is learnt.
   const std::string good = scratch.file("good.csv", text);
   const Outcome outcome =
       run("fit " + shell_word(good) + one_pass + shell_word(model) + " --test " + shell_word(data));
@@ -241,7 +241,7 @@ TEST(Predict, WritesTheColumnsPromised) {
     EXPECT_NEAR(upper, predicted[rows].upper(0.95), 1e-12 * std);
   }
   EXPECT_EQ(rows, 100U);
-  // From standard input, in a file, on any number of threads: the same bytes.
+  // Standard input, a file and any number of threads give the same bytes.
   const std::string out = fitted.scratch.path("out.csv");
   const Outcome piped = shell("$DMA predict " + shell_word(fitted.model) + " --threads 1 <" +
                               shell_word(fitted.data));
@@ -450,8 +450,8 @@ TEST(Benchmark, ScoresTheSplitsGiven) {
   expect_no_splits(R"({"test": [[1e300]]})", "split 0: 1e+300 is not a row");
   expect_no_splits(R"({"test": [[true]]})", "split 0: true is not a row");
   expect_no_splits(R"({"test": [["a\nb"]]})", "split 0: \"a\\nb\" is not a row");
-  expect_no_splits(R"({"test": [[4, 5, 4]]})", "split 0: row 4 stands twice");
-  expect_no_splits(R"({"test": [[]]})", "split 0: no row to test");
+  expect_no_splits(R"({"test": [[4, 5, 4]]})", "split 0: row 4 appears twice");
+  expect_no_splits(R"({"test": [[]]})", "split 0: no rows to test on");
   expect_no_splits(R"({"test": [7]})", "split 0: must be an array of rows");
   expect_no_splits(R"({"test": []})", "not a list of splits");
   expect_no_splits("[", "not a list of splits");
@@ -480,7 +480,7 @@ TEST(Benchmark, ComparesSettings) {
   expect_refusal(run(command + "odd"), "--settings", 2);
 }
 
-// Whatever stands in a split's test rows, choices made with --inner are the same.
+// Choices made with --inner do not depend on the split's test rows.
 TEST(Benchmark, InnerNeverSeesTheTestRows) {
   const Scratch scratch;
   scratch.file("yacht.splits.json", R"({"test": [[0, 1, 2, 3, 4]]})");

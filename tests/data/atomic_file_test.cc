@@ -1,4 +1,4 @@
-// The old file or the new one, whole.
+// There is always the old or the new file, complete.
 #include <dma/data/atomic_file.h>
 
 #include <gtest/gtest.h>

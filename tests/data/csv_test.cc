@@ -1,5 +1,5 @@
-// CSV: what is written is read, in one piece or in many, wherever a block ends; and what every mistake in
-// a file is answered with.
+// CSV: what is written is read, in one piece or in many, wherever a block ends; and the error of every mistake in a
+// file.
 #include <dma/data/csv.h>
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ std::string compressed(std::string_view text) {
   return result;
 }
 
-// A file that is gone with its object.
+// A file that is removed with its object.
 class File {
  public:
   explicit File(std::string_view content) {
@@ -391,23 +391,23 @@ TEST(CsvErrors, Rows) {
   EXPECT_EQ(error_of("a,b\n\"1\n\",\"2\n3,4\n"),
             ", line 3: the quote that begins here is never closed");
   EXPECT_EQ(error_of("a,b\n\"1\" 2,3\n"),
-            ", line 2: text between a closing quote and the next delimiter; write a quote inside "
-            "quotes twice");
+            ", line 2: text between a closing quote and the next delimiter; double a quote inside "
+            "quotes");
   EXPECT_EQ(error_of("a,b\r1,2\r"),
             ", line 1: a carriage return without a line feed; lines must end in LF or CRLF");
 }
 
 TEST(CsvErrors, Names) {
   EXPECT_EQ(error_of("a,b,c,b\n1,2,3,4\n"),
-            ", line 1, column 'b': the name stands twice, at 2 and 4; rename one of the columns");
+            ", line 1, column 'b': the name appears twice, at 2 and 4; rename one of the columns");
   EXPECT_EQ(error_of("Price ,b\n1,2\n", {.columns = {{"price"}}}),
             ": there is no column 'price'; did you mean 'Price'?");
   EXPECT_EQ(error_of("\"Unit Price\",b\n1,2\n", {.columns = {{"unitprice"}}}),
             ": there is no column 'unitprice'; did you mean 'Unit Price'?");
   EXPECT_EQ(error_of("a,b\n1,2\n", {.columns = {{"z"}}}),
-            ": there is no column 'z'; there are 'a', 'b'");
+            ": there is no column 'z'; the columns are 'a', 'b'");
   EXPECT_EQ(error_of("a,b\n1,2\n", {.text = {"z"}}),
-            ": there is no column 'z'; there are 'a', 'b'");
+            ": there is no column 'z'; the columns are 'a', 'b'");
   EXPECT_EQ(error_of("a\n1\n", {.delimiter = '"'}),
             ": '\"' cannot be the delimiter; use a comma, semicolon, tab or |");
 }
@@ -430,9 +430,8 @@ TEST(CsvErrors, Numbers) {
                     "' is not finite; leave the cell empty if the number is unknown");
     }
     for (const char* text : {"1e999", "-1e999", "1.1e300", "-2e307"}) {
-      EXPECT_EQ(
-          error_of("x\n1\n"s + text + "\n2\n", options),
-          ", line 3, column 'x': '"s + text + "' is beyond 1e300 in size; rescale the column");
+      EXPECT_EQ(error_of("x\n1\n"s + text + "\n2\n", options),
+                ", line 3, column 'x': '"s + text + "' is larger than 1e300; rescale the column");
     }
     EXPECT_EQ(error_of("x\n1" + std::string(700, '0') + "e-300\n", options).substr(0, 30),
               ", line 2, column 'x': '1000000");
@@ -442,7 +441,7 @@ TEST(CsvErrors, Numbers) {
 
 TEST(CsvErrors, DecimalCommas) {
   const std::string what =
-      "' has a decimal comma; write numbers with a decimal point, or ask for the column as text";
+      "' has a decimal comma; write numbers with a decimal point, or declare the column as text";
   EXPECT_EQ(error_of("a;x\n1;3\n2;3,14\n3;NA\n"), ", line 3, column 'x': '3,14" + what);
   EXPECT_EQ(error_of("a\tx\n1\t-1.234,5\n2\t2,5E+03\n"), ", line 2, column 'x': '-1.234,5" + what);
   EXPECT_EQ(error_of("1,5;2,5\n2,5;3,5\n", {.header = false}),
@@ -474,7 +473,8 @@ TEST(CsvGzip, DamagedFiles) {
   EXPECT_EQ(error_of(bad), ": the gzip file is damaged (incorrect data check)");
   EXPECT_EQ(error_of("\x1f\x8b nonsense"),
             ": the gzip file is damaged (unknown compression method)");
-  EXPECT_EQ(error_of(good + "more"), ": something that is not gzip follows the compressed data");
+  EXPECT_EQ(error_of(good + "more"),
+            ": the compressed data is followed by something that is not gzip");
   EXPECT_EQ(error_of(good + std::string(100, '\0')), "no error");
 }
 
@@ -643,10 +643,9 @@ TEST(CsvReader, TypesMustBeKnown) {
   const auto open = [&](const CsvOptions& options) {
     return message_of([&] { CsvReader(file.path(), options); });
   };
-  EXPECT_EQ(
-      open({.columns = {{"a"}}}),
-      file.path().string() +
-          ", column 'a': say whether it is numbers or text; a file read in pieces cannot tell");
+  EXPECT_EQ(open({.columns = {{"a"}}}), file.path().string() +
+                                            ", column 'a': declare it as numbers or text; in a "
+                                            "file read in pieces this cannot be detected");
   EXPECT_EQ(open({}), "no error");
   Table piece;
   CsvReader reader(file.path(), {.text = {"b"}});
@@ -701,8 +700,8 @@ TEST(Csv, APipeIsReadOnce) {
   with_pipe("x,y\n1,2\n2,b\n", [](const std::string& path) {
     EXPECT_EQ(message_of([&] { read_csv(path); }),
               path +
-                  ", line 3, column 'y': 'b' is text after cells that are numbers; say that the " +
-                  "column is text, or give a file: this cannot be read a second time");
+                  ", line 3, column 'y': 'b' is text after cells that are numbers; declare the " +
+                  "column as text, or use a file: this input cannot be read twice");
   });
 }
 

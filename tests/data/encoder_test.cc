@@ -125,9 +125,9 @@ TEST(Kinds, SlashDatesNeedAPartAboveTwelve) {
   const auto message = message_of([&] { fit(unclear); });
   EXPECT_EQ(
       message,
-      "file.csv, line 2, column 'd': '1/2/2024' may be day/month or month/day, and no date of "
-      "the column tells which; write dates as YYYY-MM-DD, drop the column, or name it "
-      "as categorical");
+      "file.csv, line 2, column 'd': '1/2/2024' may be day/month or month/day, and no date in "
+      "the column shows which; write dates as YYYY-MM-DD, drop the column, or declare it "
+      "categorical");
   EXPECT_EQ(fit_one(unclear, {.categorical = {"d"}}).kind, ColumnKind::categorical);
 }
 
@@ -166,9 +166,10 @@ TEST(Dropped, TextThatIsAName) {
     names.push_back("person " + std::to_string(k));
     twice.push_back("person " + std::to_string(k % 30));
   }
-  EXPECT_EQ(dropped(text("x", names)),
-            "text, almost every value different, like a name or an id; name it as categorical to "
-            "keep it");
+  EXPECT_EQ(
+      dropped(text("x", names)),
+      "text that differs in almost every row, like a name or an id; declare it categorical to "
+      "keep it");
   EXPECT_EQ(dropped(text("x", twice)), "");
   EXPECT_EQ(dropped(text("x", twice), {.most_categories = 29}), "");  // just half are different
   EXPECT_EQ(dropped(text("x", names), {.most_categories = 60}), "");
@@ -264,17 +265,15 @@ TEST(Encode, FarNumbersStayFinite) {
   const Encoder encoder = fit(numbers("x", {1, 2, 3}));
   const double far = encode_row(encoder, numbers("x", {8e14}))[0];
   EXPECT_NEAR(far, 8e14 / std::sqrt(2.0 / 3), 10);
-  EXPECT_EQ(
-      message_of([&] { encode_row(encoder, numbers("x", {-1e15})); }),
-      "new.csv, line 1, column 'x': '-1e+15' is too far from the numbers of training, more than "
-      "1e15 deviations");
+  EXPECT_EQ(message_of([&] { encode_row(encoder, numbers("x", {-1e15})); }),
+            "new.csv, line 1, column 'x': '-1e+15' is more than 1e15 standard deviations away from "
+            "the training rows");
   const Encoder tiny = fit(numbers("x", {1e-300, 2e-300}));
-  EXPECT_EQ(
-      message_of([&] {
-        encode_row(tiny, numbers("x", {1e-300, 1e300}), 1);
-      }),
-      "new.csv, line 2, column 'x': '1e+300' is too far from the numbers of training, more than "
-      "1e15 deviations");
+  EXPECT_EQ(message_of([&] {
+              encode_row(tiny, numbers("x", {1e-300, 1e300}), 1);
+            }),
+            "new.csv, line 2, column 'x': '1e+300' is more than 1e15 standard deviations away from "
+            "the training rows");
   EXPECT_EQ(message_of([&] { encode_row(encoder, numbers("x", {-HUGE_VAL})); }),
             "new.csv, line 1, column 'x': '-inf' is not finite");
 }
@@ -284,24 +283,26 @@ TEST(Encode, CellsThatCannotBe) {
     const Encoder encoder = fit(trained);
     return message_of([&] { encode_row(encoder, given); });
   };
-  EXPECT_EQ(message(numbers("x", {1, 2}), text("x", {"4", "five"})),
-            "new.csv, line 2, column 'x': 'five' is text: in training this column held numbers");
-  EXPECT_EQ(message(numbers("x", {1, 1, empty}), text("x", {"", "five"})),
-            "new.csv, line 2, column 'x': 'five' is text: in training this column held numbers");
+  EXPECT_EQ(
+      message(numbers("x", {1, 2}), text("x", {"4", "five"})),
+      "new.csv, line 2, column 'x': 'five' is text, but in training this column held numbers");
+  EXPECT_EQ(
+      message(numbers("x", {1, 1, empty}), text("x", {"", "five"})),
+      "new.csv, line 2, column 'x': 'five' is text, but in training this column held numbers");
   EXPECT_EQ(
       message(text("x", {"yes", "no"}), text("x", {"no", "may\nbe"})),
-      "new.csv, line 2, column 'x': 'may be' is neither true nor false, as every value of this "
-      "column was in training");
+      "new.csv, line 2, column 'x': 'may be' is neither true nor false, but in training every "
+      "value of this column was");
   EXPECT_EQ(message(text("x", {"yes", "no"}), numbers("x", {1})),
-            "new.csv, line 1, column 'x': '1' is neither true nor false, as every value of this "
-            "column was in training");
+            "new.csv, line 1, column 'x': '1' is neither true nor false, but in training every "
+            "value of this column was");
   EXPECT_EQ(message(text("x", {"2024-01-01", "2024-01-02"}), text("x", {"2024-01-01", "soon"})),
-            "new.csv, line 2, column 'x': 'soon' is not a date written as those in training; write "
+            "new.csv, line 2, column 'x': 'soon' is not a date in a format used in training; write "
             "it as YYYY-MM-DD");
   EXPECT_EQ(message(numbers("x", {1, 2}), numbers("X", {1})),
             "new.csv: no column 'x'; did you mean 'X'?");
   EXPECT_EQ(message(numbers("x", {1, 2}), numbers("z", {1})),
-            "new.csv: no column 'x'; there are 'z'");
+            "new.csv: no column 'x'; the columns are 'z'");
   // Text that is numbers throughout is as good as numbers.
   EXPECT_EQ(encode_row(fit(numbers("x", {1, 3})), text("x", {"+3.0"})), Numbers{1});
 }
@@ -371,9 +372,9 @@ TEST(Targets, MustBeNumbersThatVary) {
   EXPECT_EQ(message(numbers("y", {3, 3, 3})),
             "file.csv, column 'y': the target is 3 in every row: there is nothing to learn");
   EXPECT_EQ(message(numbers("y", {3, empty, empty})),
-            "file.csv: 1 of 3 rows have a target; it takes two at least");
+            "file.csv: 1 of 3 rows have a target; at least two are needed");
   EXPECT_EQ(message(numbers("y", {3, HUGE_VAL, 2})),
-            "file.csv, line 5, column 'y': 'inf' is beyond 1e300 in size");
+            "file.csv, line 5, column 'y': 'inf' is larger than 1e300");
   const Encoder encoder = fit(numbers("x", {1, 2}));
   const Table later{.source = "new.csv", .columns = {numbers("x", {1}), text("y", {"high"})}};
   EXPECT_EQ(message_of([&] { encoder.encode(later); }),
@@ -388,10 +389,10 @@ TEST(Options, NameColumns) {
   const auto message = [&](const EncoderOptions& options) {
     return message_of([&] { Encoder::fit(table, options); });
   };
-  EXPECT_EQ(message({}), "file.csv: no target is named");
+  EXPECT_EQ(message({}), "file.csv: no target was given");
   EXPECT_EQ(message({.targets = {"Y"}}), "file.csv: no column 'Y'; did you mean 'y'?");
   EXPECT_EQ(message({.targets = {"price"}}),
-            "file.csv: no column 'price'; there are 'x', 'y', 'z', 't'");
+            "file.csv: no column 'price'; the columns are 'x', 'y', 'z', 't'");
   EXPECT_EQ(message({.targets = {"y"}, .features = {"X"}}),
             "file.csv: no column 'X'; did you mean 'x'?");
   EXPECT_EQ(message({.targets = {"y"}, .drop = {"X"}}),

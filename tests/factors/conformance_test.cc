@@ -52,7 +52,7 @@ TEST(Conformance, Max) {
       "max", [](double a, double b) { return std::max(a, b); }, 0, 2e-2));
 }
 
-// Whatever is drawn: a right factor never fails, however far the density is from what arrives.
+// A right factor never fails, whatever is drawn and however far the density is from the incoming message.
 TEST(Conformance, OfAThresholdHoldsForEverySeed) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const GreaterThan factor{static_cast<double>(seed % 11) - 5};
@@ -190,7 +190,7 @@ struct NoMass : GreaterThan {
 };
 
 struct NoVariance : Halve {
-  // Whatever the input's deviation, from 0.1 on.
+  // Grows too fast for any deviation of the input from 0.1 on.
   static double relation(std::span<const double> inputs) {
     return std::exp(std::min(400 * inputs[0] * inputs[0], 690.0));  // itself a number
   }

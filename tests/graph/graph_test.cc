@@ -156,7 +156,7 @@ TEST(Engines, AdfIsHeldToOneVisit) {
   expect_error(error_of([&] {
                  model.graph.infer({.engine = Engine::adf}, model.graph.sequential_schedule());
                }),
-               "nothing backward");
+               "no backward steps");
 }
 
 TEST(Engines, VmpConvergesThoughItsPointMassesMoveByRounding) {
@@ -245,7 +245,7 @@ TEST(GraphErrors, NameThePlace) {
 
   graph.add(WeightedSum{{1}}, y, x);
   expect_error(error_of([&] { (void)graph.tree_schedule(); }),
-               "cycle, and there is one through variable");
+               "cycles, but there is one through variable");
   graph.add(GreaterThan{0}, x);
   expect_error(error_of([&] { graph.infer({.engine = Engine::vmp}); }),
                "factor greater_than#3 to variable 'x': VMP has no message");

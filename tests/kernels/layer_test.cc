@@ -278,7 +278,7 @@ TEST(LayerKernels, SayWhenAVarianceIsRoundedAway) {
   }
 }
 
-// Of numbers so large that squares of means are of the size of variances, and both far from the ends.
+// Numbers so large that squares of means are of the size of variances, but both far from overflow.
 TEST(LayerKernels, WeakMessagesToTheInputs) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     for (const Rule rule : {Rule::direct, Rule::linear}) {

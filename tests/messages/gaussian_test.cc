@@ -22,7 +22,7 @@ TYPED_TEST(GaussianOf, States) {
   EXPECT_EQ(G::point(3).variance(), 0);
   EXPECT_EQ(G::from_moments(3, 0), G::point(3));
   EXPECT_EQ(G::from_moments(3, std::numeric_limits<TypeParam>::infinity()), G::uniform());
-  // So narrow that the natural parameters overflow: the point mass, with its mean.
+  // A Gaussian so narrow that the natural parameters overflow is the point mass, with its mean.
   EXPECT_EQ(G::from_moments(3, std::numeric_limits<TypeParam>::denorm_min()), G::point(3));
   const auto proper = G::from_moments(TypeParam(1.5), TypeParam(0.25));
   EXPECT_TRUE(proper.is_proper() && proper.is_distribution() && proper.is_valid());

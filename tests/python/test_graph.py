@@ -440,7 +440,7 @@ def test_schedules_are_checked():
     ):
         with pytest.raises(ValueError, match=message):
             g.infer(schedule=schedule)
-    for schedule, message in ((3, "a schedule is a pair"), ((["prior#0"], []), "a step is a pair")):
+    for schedule, message in ((3, "a schedule must be a pair"), ((["prior#0"], []), "a step must be a pair")):
         with pytest.raises(TypeError, match=message):
             g.infer(schedule=schedule)
 
@@ -763,7 +763,7 @@ def test_a_function_that_mixes_its_points_is_caught():
 
 
 def test_check_factor_refusals():
-    with pytest.raises(TypeError, match="takes a factor such as"):
+    with pytest.raises(TypeError, match="needs a factor such as"):
         dma.check_factor("prior")
     with pytest.raises(ValueError, match="at least 1, got 0"):
         dma.check_factor(dma.Product(), random_inputs=0)

@@ -223,14 +223,14 @@ def test_band_of_a_frame(of_frame, frame, feature):
 
 @pytest.mark.parametrize("feature", ["town", "garden"])
 def test_band_refuses_what_has_no_range(of_frame, frame, feature):
-    with pytest.raises(ValueError, match=f"'{feature}' is not of numbers or dates"):
+    with pytest.raises(ValueError, match=f"'{feature}' holds neither numbers nor dates"):
         dma.plot.band(of_frame, frame, feature=feature)
 
 
 def test_band_refuses_numbers_that_are_names():
     codes = np.column_stack([X[:, 0], rng.integers(1, 4, size=80)])
     model = dma.DMARegressor(random_state=1, categorical_features=[1]).fit(codes, y)
-    with pytest.raises(ValueError, match="'x1' is not of numbers"):
+    with pytest.raises(ValueError, match="'x1' holds neither numbers"):
         dma.plot.band(model, codes, feature=1)
     ax = dma.plot.band(model, codes)
     values, counts = np.unique(codes[:, 1], return_counts=True)
@@ -246,9 +246,9 @@ def test_band_refuses_numbers_that_are_names():
         ({"feature": -1}, "X has no feature -1"),
         ({"feature": "size"}, "X has no feature 'size'"),
         ({"output": 1}, "there is no output 1: the model has 1"),
-        ({"level": 1.0}, "level must lie between 0 and 1"),
+        ({"level": 1.0}, "level must be between 0 and 1"),
         ({"points": 1}, "points must be at least 2"),
-        ({"y": y[:5]}, "y has the shape"),
+        ({"y": y[:5]}, "y has shape"),
     ],
 )
 def test_band_says_what_is_wrong(model, options, message):
@@ -269,7 +269,7 @@ def test_calibration_is_the_coverage_curve(two_outputs, rows, output):
     points = labelled(ax.lines, label).get_xydata()
     np.testing.assert_array_equal(points, list(scores["coverage_curve"].items()))
     assert len(points) == 19
-    np.testing.assert_array_equal(labelled(ax.lines, "honest").get_xydata(), [[0, 0], [1, 1]])
+    np.testing.assert_array_equal(labelled(ax.lines, "calibrated").get_xydata(), [[0, 0], [1, 1]])
     low, high = ends(labelled(ax.collections, "chance"), points[:, 0])
     n = scores["rows"]
     np.testing.assert_allclose(low, binom.ppf(0.025, n, points[:, 0]) / n)

@@ -295,12 +295,12 @@ TEST_P(EachKind, RefusesWhatCannotBeLearnt) {
   EXPECT_EQ(refusal(with_target(wave, {3, 3, 3, 3})),
             "the table, column 'y': the target is 3 in every row: there is nothing to learn");
   EXPECT_EQ(refusal(wide_table(1, 2)),
-            "the table: 1 of 1 rows have a target; it takes two at least");
+            "the table: 1 of 1 rows have a target; at least two are needed");
   EXPECT_EQ(refusal(with_target(wave, {1, 2, 3, 1.5e300})),
-            "the table, line 4, column 'y': '1.5e+300' is beyond 1e300 in size");
+            "the table, line 4, column 'y': '1.5e+300' is larger than 1e300");
   EXPECT_EQ(refusal(with_target(wave, {1e-310, 0, 0, 0}))
-                .find("the table, column 'y': the target's "
-                      "deviation is 4.33"),
+                .find("the table, column 'y': the target\'s "
+                      "standard deviation is 4.33"),
             0U);
   Table flat = wave;
   flat.columns[0].numbers = flat.columns[1].numbers = {7, 7, 7, 7};
@@ -436,7 +436,7 @@ bool is_feature(const Column& column) {
 // Why there is nothing to learn; empty if there is something.
 std::string known_reason(const Table& table) {
   const Table known = select_rows(table, rows_with_target(table));
-  if (known.rows() < 2) return "rows have a target; it takes two at least";
+  if (known.rows() < 2) return "rows have a target; at least two are needed";
   if (!vary(known.columns.back().numbers)) return "in every row: there is nothing to learn";
   if (std::none_of(known.columns.begin(), known.columns.end() - 1, is_feature)) {
     return "no feature is left";

@@ -23,7 +23,7 @@ constexpr std::size_t length_bytes = 8;
 constexpr std::size_t checksum_at = length_bytes + 29;  // {"__metadata__":{"checksum":"
 // Messages, names, what the C++ library keeps for an exception.
 constexpr std::size_t small_change = 4096;
-// Of a header that is JSON by its letter and nothing else: the parser's tree, measured by Nonsense below.
+// Size of the parser's tree for a header that is valid JSON and nothing else, measured by Nonsense below.
 constexpr std::size_t tree_bytes_per_byte = 48;
 
 Table small_table() {
@@ -36,7 +36,7 @@ std::string file_of(const RegressorOptions& options) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// As small as models get: one input, one hidden unit.
+// The smallest models: one input, one hidden unit.
 std::string independent_file() {
   static const std::string file = file_of({.target = "y",
                                            .hidden = {1},
@@ -59,7 +59,7 @@ std::string joint_file() {
   return file;
 }
 
-// With a network for the noise.
+// A model with a network for the noise.
 std::string noise_file() {
   static const std::string file = file_of({.target = "y",
                                            .hidden = {1},
@@ -169,7 +169,7 @@ std::string with_text(const std::string& file, const std::string& from, const st
   return put_together(parts);
 }
 
-// With one number of an array changed.
+// The file with one number of an array changed.
 template <class T>
 std::string with_number(const std::string& file, const std::string& name, std::size_t k, T value) {
   Parts parts = parts_of(file);
@@ -233,7 +233,7 @@ TEST(AlteredFile, RandomDamageIsNoticed) {
   }
 }
 
-// With the checksum mended nothing stands between a changed byte and the parsers: what loads all the same is a model,
+// With the checksum corrected, changed bytes reach the parsers: what still loads is a model,
 // which predicts and is the same file again.
 TEST(AlteredFile, EveryChangedByteBehindTheChecksumIsRefusedOrAModel) {
   std::size_t loaded = 0;
@@ -262,7 +262,7 @@ TEST(LyingHeader, ShapesThatNoFileHolds) {
     return with_header(file, [&](Json& header) { header[array]["shape"] = lengths; });
   };
   constexpr std::uint64_t huge = std::uint64_t{1} << 60;
-  const std::string reason = "does not fit into the file";
+  const std::string reason = "does not fit the file";
   expect_refused(shape("row_hashes", {huge}), reason);
   expect_refused(shape("row_hashes", {huge, huge}), reason);
   expect_refused(shape("row_hashes", {2 * huge + 4}), reason);       // times 8: 32, as announced
@@ -307,17 +307,17 @@ TEST(LyingHeader, ArraysThatOverlapOrLeaveGaps) {
       }
     });
   };
-  expect_refused(move("row_hashes", 8), "do not stand one after the other");
-  expect_refused(move("member.0.function.mean", -8), "do not stand one after the other");
-  expect_refused(move("batch_rows", 1 << 30), "does not fit into the file");
+  expect_refused(move("row_hashes", 8), "overlap or leave gaps");
+  expect_refused(move("member.0.function.mean", -8), "overlap or leave gaps");
+  expect_refused(move("batch_rows", 1 << 30), "does not fit the file");
   expect_refused(with_header(file,
                              [](Json& header) {
                                Json& offsets = header["row_hashes"]["data_offsets"];
                                offsets = {offsets[1], offsets[0]};
                              }),
-                 "does not fit into the file");
+                 "does not fit the file");
   expect_refused(with_header(file, [](Json& header) { header.erase("batch_rows"); }),
-                 "do not stand one after the other");
+                 "overlap or leave gaps");
   Parts longer = parts_of(file);
   longer.data += "12345678";
   expect_refused(put_together(longer), "has bytes that belong to no array");
@@ -326,7 +326,7 @@ TEST(LyingHeader, ArraysThatOverlapOrLeaveGaps) {
                              [](Json& header) {
                                header["member.1.function.mean"] = header["member.0.function.mean"];
                              }),
-                 "do not stand one after the other");
+                 "overlap or leave gaps");
 }
 
 TEST(LyingHeader, LengthsOfTheHeader) {
@@ -349,10 +349,10 @@ TEST(LyingHeader, TypesThatAreOthers) {
   const auto type = [&](const std::string& array, const Json& name) {
     return with_header(file, [&](Json& header) { header[array]["dtype"] = name; });
   };
-  expect_refused(type("member.0.function.mean", "F32"), "does not fit into the file");
-  expect_refused(type("member.0.function.mean", "U64"), "another type or shape");
-  expect_refused(type("member.0.function.mean", "BF16"), "does not fit into the file");
-  expect_refused(type("row_hashes", "F64"), "another type or shape");
+  expect_refused(type("member.0.function.mean", "F32"), "does not fit the file");
+  expect_refused(type("member.0.function.mean", "U64"), "type or shape");
+  expect_refused(type("member.0.function.mean", "BF16"), "does not fit the file");
+  expect_refused(type("row_hashes", "F64"), "type or shape");
   expect_refused(type("row_hashes", 64), "its header cannot be read");
 }
 
@@ -392,9 +392,9 @@ TEST(LyingHeader, Nonsense) {
 TEST(LyingHeader, KeysThatStandTwice) {
   const std::string file = joint_file();
   expect_refused(with_text(file, ",\"batch_rows\":", ",\"row_hashes\":{},\"batch_rows\":"),
-                 "the key 'row_hashes' stands twice in one object");
+                 "the key 'row_hashes' appears twice in one object");
   expect_refused(with_text(file, "\\\"seed\\\":", "\\\"epochs\\\":1,\\\"seed\\\":"),
-                 "the key 'epochs' stands twice in one object");
+                 "the key 'epochs' appears twice in one object");
 }
 
 TEST(LyingDescription, WidthsWhoseWeightsCannotBeCounted) {
@@ -409,7 +409,7 @@ TEST(LyingDescription, WidthsWhoseWeightsCannotBeCounted) {
     expect_refused(widths(file, {1, 6148914691236517206U, 1}),
                    "more weights than any memory holds");
     expect_refused(widths(file, {1, ~std::uint64_t{0}, 1}), "more weights than any memory holds");
-    expect_refused(widths(file, {1, 1000, 1}), "another type or shape");
+    expect_refused(widths(file, {1, 1000, 1}), "type or shape");
     expect_refused(widths(file, {1, 0, 1}), "widths[1] is 0");
     expect_refused(widths(file, {1}), "widths");
     expect_refused(widths(file, {}), "widths");
@@ -428,15 +428,15 @@ TEST(LyingDescription, CountsThatDoNotFit) {
     expect_refused(option(file, "epochs", 1e300), "a count is 1e+300");
     expect_refused(option(file, "noise", -1), "the noise must be positive");
     expect_refused(option(file, "slope", true), "a number is true");
-    expect_refused(option(file, "rule", "quadratic"), "no choice is called string");
-    expect_refused(option(file, "ledger", 3), "no choice is called 3");
+    expect_refused(option(file, "rule", "quadratic"), "unknown choice: string");
+    expect_refused(option(file, "ledger", 3), "unknown choice: 3");
   }
   // 2 targets times 2^63 members are none.
   const std::string nobody = with_description(joint_file(), [](Json& json) {
     json["encoder"]["targets"].push_back(json["encoder"]["targets"][0]);
     json["options"]["ensemble"] = std::uint64_t{1} << 63;
   });
-  expect_refused(nobody, "has another number of members than it says");
+  expect_refused(nobody, "does not have the number of members that it says");
   const std::string aimless = with_description(
       joint_file(), [](Json& json) { json["encoder"]["targets"] = Json::array(); });
   expect_refused(aimless, "has no target");
@@ -447,8 +447,8 @@ TEST(LyingDescription, BatchesWhoseRowsOverflow) {
   constexpr std::uint64_t half = std::uint64_t{1} << 63;
   std::string altered = with_number(file, "batch_rows", 0, half + 2);
   altered = with_number(altered, "batch_rows", 1, half + 2);
-  expect_refused(altered, "its batches and its rows do not fit together");
-  expect_refused(with_number(file, "batch_rows", 0, std::uint64_t{3}), "do not fit together");
+  expect_refused(altered, "its batches do not match its rows");
+  expect_refused(with_number(file, "batch_rows", 0, std::uint64_t{3}), "its batches do not match");
 }
 
 TEST(LyingDescription, AReportOfSomethingElse) {
@@ -456,13 +456,14 @@ TEST(LyingDescription, AReportOfSomethingElse) {
     return with_description(independent_file(), [&](Json& json) { json["report"][name] = value; });
   };
   EXPECT_EQ(loading_of(report("rows", 4)).refusal, "");
-  expect_refused(report("rows", 3), "its report is of other rows");
-  expect_refused(report("batch_size", 0), "its report is of other rows");  // found by fuzzing
-  expect_refused(report("weights", 5), "its report is of another network");
-  expect_refused(report("layers", {1, 2, 1}), "its report is of another network");
-  expect_refused(report("noise_std", Json::array()), "its report is of other targets");
-  expect_refused(report("noise_at_floor", Json::array()), "its report is of other targets");
-  expect_refused(report("cavity", Json::array()), "its report is of other targets");
+  expect_refused(report("rows", 3), "its report does not match its rows");
+  expect_refused(report("batch_size", 0),
+                 "its report does not match its rows");  // found by fuzzing
+  expect_refused(report("weights", 5), "its report does not match its network");
+  expect_refused(report("layers", {1, 2, 1}), "its report does not match its network");
+  expect_refused(report("noise_std", Json::array()), "its report does not match its targets");
+  expect_refused(report("noise_at_floor", Json::array()), "its report does not match its targets");
+  expect_refused(report("cavity", Json::array()), "its report does not match its targets");
 }
 
 TEST(LyingDescription, ScalesThatAreNone) {
@@ -470,13 +471,15 @@ TEST(LyingDescription, ScalesThatAreNone) {
     return with_description(joint_file(),
                             [&](Json& json) { json["encoder"][list][0][name] = value; });
   };
-  expect_refused(encoder("targets", "deviation", 0.0), "the deviation of a target is not positive");
+  expect_refused(encoder("targets", "deviation", 0.0),
+                 "the standard deviation of a target is not positive");
   expect_refused(encoder("targets", "deviation", -1.0),
-                 "the deviation of a target is not positive");
-  expect_refused(encoder("features", "deviation", -1.0), "the deviation of a feature is negative");
-  expect_refused(encoder("features", "deviation", 0.0), "do not fit together");
+                 "the standard deviation of a target is not positive");
+  expect_refused(encoder("features", "deviation", -1.0),
+                 "the standard deviation of a feature is negative");
+  expect_refused(encoder("features", "deviation", 0.0), "its encoder does not match");
   expect_refused(encoder("features", "mean", nullptr), "a number is null");
-  expect_refused(encoder("features", "kind", "colour"), "no choice is called string");
+  expect_refused(encoder("features", "kind", "colour"), "unknown choice: string");
   expect_refused(encoder("features", "mean", Json::array()), "a number is array");
   expect_refused(
       with_text(joint_file(), "\\\"deviation\\\":", "\\\"deviation\\\":1e999,\\\"old\\\":"),

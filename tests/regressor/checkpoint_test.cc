@@ -1,4 +1,4 @@
-// A fit that was stopped by force goes on from its checkpoint, to the same bits.
+// A fit that was killed resumes from its checkpoint and ends with the same bits.
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(Checkpoint, GoesOnToTheSameBits) {
   }
 }
 
-// Of every run, only few calls are left to the next: a fit that starts anew would not end.
+// Every run makes only few calls of progress: a fit that started again each time would not end.
 TEST(Checkpoint, GoesOnAgainAndAgain) {
   for (const Case& one : cases()) {
     SCOPED_TRACE(one.name);
@@ -184,7 +184,7 @@ TEST(Checkpoint, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(content(scratch.path("c")), before);
 
   model.save(scratch.path("model"));
-  EXPECT_NE(refusal(table, options, {scratch.path("model")}).find("not a checkpoint"),
+  EXPECT_NE(refusal(table, options, {scratch.path("model")}).find("not a dma checkpoint"),
             std::string::npos);
   scratch.file("table.csv", "a,b,y\n1,2,3\n4,5,6\n7,8,9\n1,2,3\n4,5,6\n7,8,9\n");
   EXPECT_NE(refusal(table, options, {scratch.path("table.csv")}).find("table.csv: is not"),
@@ -228,7 +228,7 @@ TEST(Checkpoint, AFailingDiskIsToldOnceOrEndsTheFit) {
                      {folder / "c", 0, [&](const std::string& line) { said.push_back(line); }});
   EXPECT_TRUE(model.to_bytes() == Regressor::fit(table, options).to_bytes());
   ASSERT_EQ(said.size(), 1U);
-  EXPECT_NE(said[0].find("goes on without checkpoint"), std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("continues without a checkpoint"), std::string::npos) << said[0];
   std::filesystem::create_directory(folder);
   EXPECT_THROW(Regressor::fit(table, options, lose_folder, {folder / "c", 0}), ModelError);
 }

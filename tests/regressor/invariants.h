@@ -81,7 +81,8 @@ inline Eigen::VectorXd left_over(const JointKnowledge& member) {
          gradients_of(member).transpose() * vector_of(member.ledger.shifts);
 }
 
-// Of the function; the noise stands once rows come or go without the others at hand. `fitted` is the member as the fit
+// Invariants of the function; the noise stays as it is when rows come or go without the others. `fitted` is the member
+// as the fit
 // left it.
 inline LedgerError ledger_error(const JointKnowledge& member, const JointKnowledge& fitted) {
   const auto gradients = gradients_of(member);

@@ -237,14 +237,14 @@ TEST(ModelFile, SaysWhyItRefuses) {
          "has model format 1, this program reads formats 2 to 9");
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
-  expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit into the file");
-  expect(resealed(with(file, "\"shape\":[3,9]", "\"shape\":[9,3]")), "another type or shape");
+  expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit the file");
+  expect(resealed(with(file, "\"shape\":[3,9]", "\"shape\":[9,3]")), "type or shape");
   expect(resealed(with(file, "\"member.1.posterior.tau\"", "\"member.1.posterior.xau\"")),
          "has no array 'member.1.posterior.tau'");
   expect(resealed(with(file, "\\\"ensemble\\\":2", "\\\"ensemble\\\":9")), "has no array");
   expect(resealed(with(file, "\\\"widths\\\":[2,2,1]", "\\\"widths\\\":[2,9,1]")), "");
   expect(resealed(with(file, "\\\"widths\\\":[2,2,1]", "\\\"widths\\\":[9,2,1]")),
-         "do not fit together");
+         "its encoder does not match");
   expect(resealed(with(file, "\\\"architecture\\\"", "\\\"architexture\\\"")),
          "its description cannot be read");
   expect(as_format(file, "9", [](auto& report) { report.erase("rows_changed"); }),
@@ -253,8 +253,8 @@ TEST(ModelFile, SaysWhyItRefuses) {
   std::string short_curve = file;
   const auto level = short_curve.find(',', curve) + 1 - curve;
   expect(resealed(short_curve.replace(curve, level, std::string(level, ' '))),
-         "a coverage curve has other levels");
-  expect(resealed(with(file, "],[", "  ,")), "its training curves are of other members");
+         "a coverage curve has the wrong number of levels");
+  expect(resealed(with(file, "],[", "  ,")), "its training curves do not match its members");
   expect(resealed(with(file, "{\"dtype\"", "{\"dtipe\"")), "its header cannot be read");
   std::string bad_number = file;
   std::memset(bad_number.data() + bad_number.size() - 8, 0xff, 8);  // of the last member's prior

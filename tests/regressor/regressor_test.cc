@@ -203,7 +203,7 @@ TEST(Regressor, CalibrationFollowsTheTails) {
   EXPECT_NEAR(good.coverage[0], 0.5, 0.04);
 }
 
-// With one column that says nothing: three of four members switch it off, without selection none does.
+// Three of four members switch off an irrelevant column; without selection none does.
 TEST(Regressor, SelectionSwitchesColumnsOff) {
   Table table = wave_table(300, 0.2, 8);
   special::Random random(9);
@@ -237,7 +237,7 @@ TEST_P(EachBelief, FitSameBitsWhateverTheThreads) {
   EXPECT_FALSE(same(one.predict(table), Regressor::fit(table, options).predict(table)));
 }
 
-// In one epoch: later ones enlarge what rounding did to earlier ones, and by how much is chance. A row is one update,
+// Fits one epoch: later ones amplify the rounding of earlier ones by a random factor. A row is one update,
 // and may cost one rounding.
 TEST(Fit, SinglePrecisionIsDoubleUpToRounding) {
   const Table table = wave_table(150, 0.3, 3);
@@ -655,7 +655,7 @@ TEST_P(EachBelief, ForgetWithDataTheOthersComeBack) {
   EXPECT_LT(report.compared->mean_shift, 0.3);
 }
 
-// To forget what was just learnt leads back, up to what the new rows had taught meanwhile.
+// Forgetting what was just learnt leads back, up to what the new rows had taught meanwhile.
 TEST_P(EachBelief, ForgetUndoesAnUpdate) {
   const Table table = wave_table(100, 0.3, 10);
   const auto before = Regressor::fit(table, quick());
@@ -687,9 +687,9 @@ TEST_P(EachBelief, ChangeRefusesWhatItCannotDo) {
   const Table half = rows_of(table, 0, 20);
   expect_error(error_of([&] { model.update(half, {.data = &half}); }),
                "20 of the model's 40 rows are not in it");
-  expect_error(error_of([&] { model.forget_rows(table); }), "no row would be left");
+  expect_error(error_of([&] { model.forget_rows(table); }), "no rows would be left");
   expect_error(error_of([&] { model.forget_batch(0, {.compare = true}); }),
-               "needs the training data");
+               "needs the training rows");
   const auto untouched = model.predict(table);
   EXPECT_TRUE(same(untouched, Regressor::fit(table, quick()).predict(table)));
 
@@ -751,7 +751,7 @@ TEST(Options, AreChecked) {
     (selection ? options.selection : options.calibration) = false;
     expect_error(fit(options), "can only be switched off with the belief joint");
   }
-  expect_error(fit({.target = "y", .hidden = {3, 0}}), "0 units");
+  expect_error(fit({.target = "y", .hidden = {3, 0}}), "at least 1 unit");
   expect_error(fit({.target = "q"}), "'q'");
 }
 

@@ -75,7 +75,7 @@ TEST(Stream, TheBitsDoNotDependOnPiecesBlocksOrThreads) {
 }
 
 TEST(Stream, WindowsDoNotDependOnPiecesEither) {
-  // So wide that a window has few rows: 16 MB are 2,000 rows of 1,000 columns and a target.
+  // A table so wide that a window has few rows: 16 MB are 2,000 rows of 1,000 columns and a target.
   const Scratch scratch;
   std::string text = "y";
   for (int k = 0; k < 1000; ++k) text += ",x" + std::to_string(k);

@@ -20,7 +20,7 @@ struct Array {
 class Arrays {
  public:
   Arrays() = default;
-  // What the names have before them where the arrays come from; for what is said of them.
+  // Prefix that the names have where the arrays come from; used in error messages.
   explicit Arrays(std::string prefix) : prefix_(std::move(prefix)) {}
 
   // T is double, float or std::uint64_t. Without a shape it is a list.
@@ -29,19 +29,19 @@ class Arrays {
   template <class T>
   void put(const std::string& name, std::vector<T> numbers, std::vector<std::size_t> shape);
   void put(const std::string& name, double number) { put(name, std::vector<double>{number}); }
-  // All of another, under this prefix.
+  // Adds all arrays of another, under this prefix.
   void put(const std::string& prefix, const Arrays& others);
 
   bool has(const std::string& name) const { return arrays_.contains(name); }
-  // Takes it out. Throws NetworkError if it is not there, is of another type or has another shape.
+  // Removes and returns an array. Throws NetworkError if it is missing or has another type or shape.
   template <class T>
   std::vector<T> take(const std::string& name, const std::vector<std::size_t>& shape);
-  // Of any length.
+  // The same for a list of any length.
   template <class T>
   std::vector<T> take(const std::string& name);
   double take_number(const std::string& name) { return take<double>(name, {1}).front(); }
   void put(const std::string& name, Array array);
-  // Takes out all whose name has this prefix, which they lose.
+  // Removes and returns all arrays whose name has this prefix, without the prefix.
   Arrays take_part(const std::string& prefix);
 
   bool empty() const { return arrays_.empty(); }

@@ -1,4 +1,4 @@
-// base/error.h: what a user can do something about; each text is one line that says what, where and what to do.
+// base/error.h: errors that a user can fix; each text is one line that says what is wrong, where, and what to do.
 #pragma once
 
 #include <stdexcept>

@@ -43,7 +43,7 @@ struct Progress {
 // What every belief understands; the rest are the options of each.
 struct TrainingOptions {
   std::size_t batch_size = 20;  // rows that come and go together
-  // At most so many passes over the rows, whatever is learnt in them; 0: as many as the belief usually takes.
+  // Maximum passes over the rows, whatever is learnt in them. 0: as many as the belief usually takes.
   std::size_t max_epochs = 0;
   // An epoch has settled if it changes the fit by less than this, in nats per target: the training log-likelihood, or
   // for a joint belief the density of the posterior. So many settled epochs in a row end the fit. 0 in either: none do.
@@ -65,7 +65,7 @@ std::string_view name_of(Stopped stopped);
 struct FitResult {
   std::size_t epochs = 0;
   Stopped stopped = Stopped::max_epochs;
-  // After each epoch that learnt the function, mean per value; of a joint belief at the mean of the weights.
+  // Training NLL after each epoch that learnt the function, mean per value. A joint belief takes it at its mean weights.
   std::vector<double> train_nll;
   std::vector<double>
       cavity_nll;  // the same of the cavity predictions; empty: only known at the end
@@ -90,7 +90,7 @@ struct InputRange {
 class Belief {
  public:
   virtual ~Belief() = default;
-  // The same belief without its rows, to be trained on with these options.
+  // Copies the belief without its rows, to be trained further with these options.
   virtual std::unique_ptr<Belief> copy(TrainingOptions options) const = 0;
 
   virtual const Architecture& architecture() const = 0;
@@ -106,7 +106,7 @@ class Belief {
   // Epochs over all batches whose rows are here, until a criterion is met; what the others said stands. What the
   // likelihood learns is learnt only if all are here. `after_epoch` hears after an epoch that was not interrupted whether it was the last.
   virtual FitResult fit(const std::function<void(bool last)>& after_epoch = {}) = 0;
-  // For after_epoch: all that fit() has reached and cannot find out again.
+  // To be called in after_epoch: everything fit() has reached and cannot compute again.
   virtual Arrays fit_state() const = 0;
   // The next fit() goes on from there, and ends with the same bits as one that was never stopped. To be called on a
   // new belief after the same append(), with the same options.
@@ -125,7 +125,7 @@ class Belief {
   virtual InputRange seen_inputs() const { return {}; }
   virtual std::size_t ledger_bytes() const = 0;
 
-  // All that is known, to be given to restore() of the same kind of belief.
+  // Everything that is known, to be given to the constructor of the same kind of belief.
   virtual Arrays store() const = 0;
   // The belief becomes one that knows what it knows, and not from whom: no batch can be forgotten.
   virtual void drop_ledger() = 0;

@@ -25,7 +25,7 @@ struct LayerCertificate {
 
 // Numbers of a joint network (belief/joint.h) that stand at an end of what is allowed.
 struct Bounded {
-  // At the upper end their weights, often those of a column, are switched off.
+  // Precisions at the upper end switch their weights off, often those of a column.
   std::size_t prior_precisions = 0;
   std::size_t noise_variances = 0;  // of rows: the least there is
   // Learnt while the weights had used up more than nine tenths of the rows.
@@ -39,7 +39,7 @@ struct Bounded {
   }
 };
 
-// Of a joint belief alone.
+// What only a joint belief has to answer for.
 struct JointCertificate {
   // How far the network at weights drawn from the belief is from the linear function that predictions are made with:
   // root of the mean square of (exact - linearised) / deviation, over such draws and some rows. Large where weights of

@@ -79,7 +79,7 @@ class IndependentBelief final : public Belief {
   Arrays fit_state() const override;
   void resume(Arrays state) override;
   using Belief::forget;
-  // Mode full only.
+  // Needs the ledger mode full.
   void forget(std::span<const std::size_t> batches) override;
   std::size_t batches() const override;
   std::unique_ptr<Predictor> predictor() const override;
@@ -96,7 +96,7 @@ class IndependentBelief final : public Belief {
   // NumericalBreakdown counts the calls as batches.
   Prediction learn(const Data& rows);
   void stop_learning();
-  // Of the belief as it is, over these rows.
+  // Certifies the belief as it is, over these rows.
   Certificate certify(const Data& rows);
 
   const WeightPrior& prior() const;

@@ -49,11 +49,11 @@
 
 namespace dma {
 
-// Of a prior precision that is learnt; beyond them more is not told from less.
+// Bounds of a prior precision that is learnt: beyond them the rows cannot tell more from less.
 inline constexpr double least_prior_precision = 1e-4;
 inline constexpr double most_prior_precision = 1e6;
 
-// From so many rows on, a network is learnt from as many first, then from all.
+// With at least this many rows, a network learns from this many first, then from all.
 inline constexpr std::size_t many_rows = 3000;
 
 struct JointPosterior {
@@ -77,7 +77,7 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
                                      std::span<const double> inputs, std::size_t rows,
                                      std::size_t count, std::uint64_t seed);
 
-// Of every weight on its own.
+// Variance of each weight on its own.
 std::vector<double> marginal_variances(const JointPosterior& posterior);
 
 // Divides these messages of the ledger out of the posterior; they ascend. The ledger is left as it is. If it holds every row

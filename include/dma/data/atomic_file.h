@@ -1,7 +1,8 @@
-// data/atomic_file.h: writes a file so that at any moment the old one or the new one is there, whole.
+// data/atomic_file.h: writes a file so that at any moment either the old or the new one is there, complete.
 //
-// The bytes go to a file beside the place, without a name if the file system can do that; commit() flushes it to
-// the disk and renames it. Without commit() nothing has happened. A path that is not a regular file (a pipe, /dev/null) is written to
+// The bytes go to a temporary file in the same folder, without a name if the file system allows that; commit() flushes
+// it to the disk and renames it. Without commit() nothing changes. A path that is not a regular file (a pipe,
+// /dev/null) is written to
 // directly.
 #pragma once
 

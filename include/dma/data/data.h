@@ -13,14 +13,14 @@ struct Data {
   std::span<const double> targets;
   std::size_t rows;
 
-  // Throws NetworkError if a size does not fit or a value is not finite (naming row and column).
+  // Throws NetworkError if a size is wrong or a value is not finite (naming row and column).
   void validate(std::size_t input_width, std::size_t output_width) const;
 
   // Rows [begin, begin + count).
   Data part(std::size_t begin, std::size_t count) const;
 };
 
-// The same, owned.
+// Rows that own their numbers.
 struct Rows {
   std::size_t rows = 0;
   std::vector<double> inputs = {}, targets = {};

@@ -1,4 +1,4 @@
-// data/encoder.h: from a table's columns to the standardised numbers that a network takes.
+// data/encoder.h: turns a table's columns into the standardised numbers that a network takes.
 //
 //   numeric, date/time   (x - mean) / deviation; an empty cell becomes 0, and if there were empty cells in
 //                        training, a second column is 1 where the cell is empty
@@ -8,12 +8,11 @@
 //                        cell is a value of its own if there were any in training, else "other"
 //
 // 0/1 columns are not standardised: a rare value would become a huge number. The column for "other" is
-// always 0 in training, unless rare values share it, so its weights keep their prior: a value never seen
-// widens the interval.
+// always 0 in training, unless rare values share it, so its weights keep their prior: a new value widens the interval.
 //
-// An empty cell in a column that had none in training is taken for the mean, without a mark: there is no
-// input for one. A column that had one value only, and empty cells, keeps nothing but the mark: its
-// deviation is 0. (A categorical one has its two columns and "other", as ever.)
+// An empty cell in a column that had none in training counts as the mean, without a mark: there is no input for one. A
+// column that had only one value, and empty cells, keeps only the mark: its deviation is 0. (A categorical one keeps
+// its two columns and "other".)
 #pragma once
 
 #include <cstddef>
@@ -36,14 +35,14 @@ std::string_view name_of(ColumnKind kind);
 struct FeatureColumn {
   std::string name;
   ColumnKind kind = ColumnKind::numeric;
-  // Not for categorical. Of a date in days since 1970. A boolean's mean is its share of ones, and its
-  // deviation 1. Deviation 0: all values of training were equal, only the indicator is an input.
+  // Not used for categorical columns. Dates are in days since 1970. A boolean's mean is its share of ones, and its
+  // deviation is 1. Deviation 0: all values in training were equal, so only the indicator is an input.
   double mean = 0, deviation = 1;
   bool indicator = false;  // an extra column marks empty cells
   bool text = false;       // how the file's cells are read
   SlashDates dates = SlashDates::none;
-  // Categorical: the values that have a column, the most frequent first; "" is the empty cell and stands
-  // last. Numbers (text is false) as std::to_chars writes them: 3, not 3.0.
+  // Categorical: the values that have a column, the most frequent first; "" is the empty cell and comes last. Numbers
+  // (text is false) as std::to_chars writes them: 3, not 3.0.
   std::vector<std::string> categories = {};
 
   std::size_t width() const;
@@ -54,7 +53,7 @@ struct TargetColumn {
   double mean = 0, deviation = 1;
 };
 
-// What was left out of the features although nobody asked for it, and why, in words for the user.
+// A column that was left out of the features without being dropped by the user, and the reason to show.
 struct DroppedColumn {
   std::string name, reason;
 };
@@ -71,40 +70,38 @@ struct EncoderOptions {
 struct EncodedRows {
   std::size_t rows = 0;
   std::vector<double> inputs = {}, targets = {};
-  std::vector<std::uint64_t> hashes =
-      {};  // of the row's features and targets as they stand in the table
+  std::vector<std::uint64_t> hashes = {};    // of the row's features and targets as in the table
   std::vector<std::size_t> table_rows = {};  // where each came from
   std::size_t without_target = 0;            // rows left out because a target is empty
 };
 
 struct Encoder {
-  // In the natural order of their names (c2 before c10), whatever the order in the table or in the options: a model
-  // must not depend on where a column stands. A model that was read keeps the order it was made with.
+  // Features are in the natural order of their names (c2 before c10), whatever the order in the table or the options: a
+  // model must not depend on a column's position. A model that was read keeps the order it was made with.
   std::vector<FeatureColumn> features;
   std::vector<TargetColumn> targets;
   std::vector<DroppedColumn> dropped;
 
-  // Finds the kinds and scales, from the rows where no target is empty. Throws DataError if a named
-  // column is not there, a target is text or constant, fewer than two rows have a target, the order of
-  // day and month cannot be told, or no feature is left.
+  // Finds the kinds and scales from the rows where no target is empty. Throws DataError if a named column is missing, a
+  // target is text or constant, fewer than two rows have a target, the order of day and month is unclear, or no feature
+  // is left.
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
   std::size_t width() const;                     // encoded inputs
   std::vector<std::string> input_names() const;  // x, x is empty, color = red, color = (other)
-  // How to read a file for this encoder.
+  // Columns to read from a file for this encoder.
   std::vector<WantedColumn> wanted(bool with_targets) const;
 
-  // Throws DataError if a column is missing or holds what it cannot be (naming line, column, value).
+  // Throws DataError if a column is missing or holds a cell that cannot be encoded (naming line, column, value).
   // Hashes depend on the encoder's columns, not on their order in the table or on its other columns.
   EncodedRows encode(
       const Table& table) const;  // with targets and hashes; rows without are left out
   EncodedRows encode_inputs(const Table& table) const;  // inputs only, every row
 };
 
-// Encoder::fit for a table that comes in pieces. The encoder does not depend on how the rows are divided, to the
-// bit, and errors are those of the whole table. Memory grows with the number of columns only: of a column of text
-// with more than 65,536 distinct values (or 4 MB of them) the most frequent are found as
-// src/data/value_counts.h says.
+// Encoder::fit for a table that comes in pieces. The encoder does not depend, to the bit, on how the rows are divided,
+// and errors are those of the whole table. Memory grows only with the number of columns: in a text column with more
+// than 65,536 distinct values (or 4 MB of them) the most frequent are found as described in src/data/value_counts.h.
 class EncoderBuilder {
  public:
   explicit EncoderBuilder(EncoderOptions options);
@@ -112,7 +109,7 @@ class EncoderBuilder {
   EncoderBuilder(EncoderBuilder&&) noexcept;
   EncoderBuilder& operator=(EncoderBuilder&&) noexcept;
 
-  // The same columns in every piece. One without numbers so far may become a column of text.
+  // Every piece must have the same columns. A column without numbers so far may become text.
   void add(const Table& piece);
   Encoder finish() const;
 

@@ -13,7 +13,7 @@
 
 namespace dma {
 
-// Numbers if every cell that is not empty reads as one, otherwise text.
+// A column holds numbers if every cell that is not empty reads as one, otherwise text.
 struct Column {
   static constexpr std::uint32_t empty_cell = std::numeric_limits<std::uint32_t>::max();
 
@@ -32,11 +32,11 @@ struct Column {
 struct Table {
   std::string source = "the table";  // how messages call it: the file's name
   std::vector<Column> columns = {};
-  // Line of each row's first character; empty if row r stands in line first_line + r.
+  // Line of each row's first character; empty if row r is in line first_line + r.
   std::vector<std::uint32_t> lines = {};
   std::size_t first_line = 1;
-  std::string_view row_word = "line";  // how messages count rows; of an array rather "row"
-  // The first line was taken as names although every cell is a number: perhaps the file has no header.
+  std::string_view row_word = "line";  // how messages count rows; for an array "row"
+  // The first line was read as names although every cell is a number: perhaps the file has no header.
   bool numeric_header = false;
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().rows(); }
@@ -44,7 +44,7 @@ struct Table {
   std::string place(std::size_t row) const {
     return std::string(row_word) + " " + std::to_string(line(row));
   }
-  // Null if there is none of that name. Looks at one column after the other.
+  // The column with this name, or null. Linear search.
   const Column* find(std::string_view name) const;
   // Throws DataError if columns have different lengths, no name, or the same name twice.
   void validate() const;

@@ -1,4 +1,4 @@
-// factors/conformance.h: one harness that every factor passes, built in or a user's own.
+// factors/conformance.h: the checks that every factor must pass, built in or written by a user.
 //
 //   const auto report = dma::check_factor(MyFactor{});
 //   std::cout << report.text();
@@ -12,7 +12,7 @@
 //   moments       the message to the output against adaptive quadrature of the relation (for a factor
 //                 of one edge: the marginal against quadrature of its density)
 //   independence  under Rule::direct, bit for bit the same message whatever arrives on its own edge
-//   float         the float message beside the double one
+//   float         the float message agrees with the double one
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,7 @@ struct FactorUnderTest {
   std::function<Gaussian<double>(std::size_t, Incoming<double>, Rule)> message;
   std::function<Gaussian<float>(std::size_t, Incoming<float>, Rule)> float_message;
   std::function<double(std::span<const double>)> relation;
-  // The relation at many points, where the factor has it: see Function.
+  // The relation at many points, if the factor has it: see Function.
   std::function<void(std::span<const double> inputs, std::span<double> y)> relations;
   std::function<double(std::span<const double>)> log_density;
   std::function<std::string_view(std::size_t, Rule)> refusal;

@@ -35,8 +35,8 @@
 
 namespace dma {
 
-// direct: the paper's messages (Definition 1). linear: statistical linearisation around the incoming
-// messages. Where a factor knows only one rule, both names mean it.
+// direct: the paper's messages (Definition 1). linear: statistical linearisation under the incoming messages. If a
+// factor has only one rule, both names mean it.
 enum class Rule { direct, linear };
 
 constexpr std::string_view name_of(Rule rule) { return rule == Rule::direct ? "direct" : "linear"; }
@@ -48,7 +48,7 @@ using Incoming = std::span<const Gaussian<T>>;
 // One row of the paper's table of theorem coverage (App. B).
 struct EdgeInfo {
   std::string_view name;
-  // Is the exact sum-product message to this edge normalisable?
+  // Whether the exact sum-product message to this edge can be normalised.
   bool proper = true;
   std::string_view theorem;
   // Under Rule::direct the message must not depend on what arrives on its own edge. A factor for
@@ -60,7 +60,7 @@ struct FactorInfo {
   std::string_view name;
   std::string_view density;
   std::string_view domain;
-  // Edge 0 first; the last row stands for every further edge of a factor with n inputs.
+  // Edge 0 first; the last row applies to every further edge of a factor with n inputs.
   std::span<const EdgeInfo> edges;
   // Conjugate: every message is exact, under every engine.
   bool conjugate = false;
@@ -85,14 +85,14 @@ concept DeterministicFactor = Factor<F> &&
   { factor.relation(inputs) } -> std::convertible_to<double>;
 };
 
-// Thrown where the exact marginal at a factor has no finite moments, so that EP has no projection.
+// Thrown if the exact marginal at a factor has no finite moments, so that EP has no projection.
 struct NoProjection : std::domain_error {
   using std::domain_error::domain_error;
 };
 
-// The Gaussian with these moments; uniform where they overflow, since a spread beyond the largest
-// number says nothing that a Gaussian could hold. A negative variance can only come from a negative
-// precision that EP passed on; it is carried along, and the engine records it.
+// The Gaussian with these moments; uniform if they overflow, since a Gaussian cannot represent a spread beyond the
+// largest number. A negative variance can only come from a negative precision that EP passed on; it is kept, and the
+// engine records it.
 template <std::floating_point T>
 Gaussian<T> message_from_moments(T mean, T variance) {
   if (!std::isfinite(mean) || !std::isfinite(variance)) return Gaussian<T>::uniform();

@@ -1,11 +1,11 @@
-// factors/function.h: y = g(x_1, ..., x_n) for any function g that the user can write down
+// factors/function.h: y = g(x_1, ..., x_n) for any function g that the user can write
 //
 //   f(y, x_1, ..., x_n) = delta(y - g(x_1, ..., x_n))                 edges y, x_1, ..., x_n
 //
 //   auto softplus = dma::function("softplus", [](double x) { return std::log1p(std::exp(x)); });
 //   auto larger = dma::function("max", [](double a, double b) { return std::max(a, b); });
 //
-//   Where a call is dear, as into an interpreter, g may take all points of a message in one call:
+//   If a call is expensive, as into an interpreter, g may take all points of a message in one call:
 //
 //   auto square = dma::batch_function<1>("square", [](std::span<const double> x, std::span<double> y) {
 //     for (std::size_t i = 0; i < y.size(); ++i) y[i] = x[i] * x[i];
@@ -66,7 +66,7 @@ constexpr std::size_t argument_count() {
   }
 }
 
-// Gauss-Hermite nodes per input where nothing else is asked for.
+// Default number of Gauss-Hermite nodes per input.
 inline constexpr std::array<std::size_t, 6> default_order{32, 20, 10, 8, 6, 5};
 
 }  // namespace detail
@@ -79,7 +79,7 @@ concept BatchCallable = requires(const G& g, std::span<const double> inputs, std
 
 template <class G, std::size_t N>
 struct Function {
-  // Asked in this order, since a generic lambda may not survive being asked about spans.
+  // Tested in this order, since testing a generic lambda for spans may not compile.
   static constexpr bool takes_points = !detail::takes_doubles<G>(std::make_index_sequence<N>{});
 
   G g;
@@ -101,7 +101,7 @@ struct Function {
     return y;
   }
 
-  // At many points, as BatchCallable has them.
+  // The relation at many points, in the layout of BatchCallable.
   void relations(std::span<const double> inputs, std::span<double> y) const requires takes_points {
     call(inputs, y);
   }
@@ -112,7 +112,7 @@ struct Function {
       if (!in[k].is_distribution()) return Gaussian<T>::uniform();
     }
     if (edge > 0 && in[0].rho == 0) return Gaussian<T>::uniform();
-    // In double, whatever T: the residual is a difference.
+    // Computed in double, whatever T is: the residual is a difference.
     std::array<Gaussian<double>, N + 1> wide;
     for (std::size_t k = 0; k <= N; ++k) {
       wide[k] = {static_cast<double>(in[k].tau), static_cast<double>(in[k].rho)};
@@ -263,8 +263,8 @@ struct Function {
     throw std::domain_error(description_->name + "(" + at + ") is not finite");
   }
 
-  // Answers (point, inputs) with g there: a g of doubles when it is asked, which allocates nothing, a
-  // g of spans from one call for the points of all grids.
+  // Returns g at (point, inputs). A g of doubles is called on demand, which allocates nothing; a g of spans is called
+  // once for the points of all grids.
   auto evaluate(std::span<Grid> grids) const {
     if constexpr (!takes_points) {
       return [this](std::size_t, std::span<const double> inputs) { return relation(inputs); };
@@ -287,7 +287,7 @@ struct Function {
     }
   }
 
-  // Weighs every node with weight(y) besides; `edge` names the input whose moments to sum.
+  // Multiplies every node's weight by weight(y); `edge` names the input whose moments to sum.
   template <class Values, class Weight>
   Sums accumulate(const Grid& at, const Values& values, const Weight& weight,
                   std::size_t edge) const {

@@ -64,7 +64,7 @@ struct GreaterThan {
     const T t = (x.mean() - T(threshold)) / s;
     const auto truncated = special::truncated_moments(t);
     const T mills = special::normal_mills(t);
-    // w and m w + s M, each on the side where it is not a difference of near-equal numbers.
+    // w and m w + s M, each computed on the side where it is not a difference of nearly equal numbers.
     const T w = t < 0 ? 1 - truncated.variance : mills * (mills + t);
     const T shift = t < 0 ? T(threshold) + s * truncated.mean - x.mean() * truncated.variance
                           : x.mean() * w + s * mills;

@@ -121,7 +121,7 @@ struct LeakyRelu {
   }
 
   Gaussian<double> marginal(std::size_t edge, Incoming<double> in) const {
-    // Where x > 0 the two messages multiply as they are; where x < 0, y = slope x.
+    // For x > 0 the two messages multiply as they are; for x < 0, y = slope x.
     const Gaussian<double> y = in[0];
     const Gaussian<double> x = in[1];
     if (x.is_point() || y.is_point()) return in[edge] * message(edge, in, Rule::direct);

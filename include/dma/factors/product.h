@@ -10,8 +10,8 @@
 //     q = m_y^2 / (m_y^2 + v_y),   d = v_z + m_z^2 (1 - q)
 //     mean = m_z / (q m_y),        variance = d / (q^3 m_y^2)
 //   which is rho = m_y^8 / (e^2 (v_z e + m_z^2 v_y)) with e = m_y^2 + v_y. v_y = 0 gives the exact
-//   message m_z / m_y, v_z / m_y^2; m_y = 0 gives the uniform one. Below |m_y| / s_y = 1 the
-//   precision falls like m_y^8: the message goes silent.
+//   message m_z / m_y, v_z / m_y^2; m_y = 0 gives the uniform one. Below |m_y| / s_y = 1 the precision falls like
+//   m_y^8: the message says almost nothing.
 //
 //   to x, Rule::linear (statistical linearisation around the incoming message of x):
 //     d = v_z + v_y (m_x^2 + v_x),   rho = m_y^2 / d,   tau = m_y m_z / d
@@ -86,7 +86,7 @@ struct Product {
     const T square = signal_to_noise * signal_to_noise;
     const T q = 1 / (1 + reciprocal(square));
     const T gain = q * q * q * my * my;
-    if (gain == 0) return Gaussian<T>::uniform();  // underflow: silent
+    if (gain == 0) return Gaussian<T>::uniform();  // underflow: no information
     const T d = z.variance() + mz * mz / (1 + square);
     return message_from_moments(mz / (q * my), d / gain);
   }
@@ -104,7 +104,7 @@ struct Product {
   }
 
   Gaussian<double> marginal(std::size_t edge, Incoming<double> in) const {
-    // A point mass makes the factor linear in the other input, and the direct message exact.
+    // With a point mass the factor is linear in the other input, and the direct message is exact.
     if (in[1].is_point() || in[2].is_point()) return in[edge] * message(edge, in, Rule::direct);
     if (edge == 2) return marginal(1, std::array{in[0], in[2], in[1]});
     if (edge == 1) return marginal_of_x(in[0], in[1], in[2]);
@@ -192,9 +192,9 @@ struct Product {
     double peak;
   };
 
-  // Covers the outer values whose weight is above e^-45 of the largest. Away from the outer message's
-  // mean the weight can gain at most what the gap and the logarithm take there, which bounds where to
-  // look; the point where the inner mean meets z's mean is looked at too, since z may be sharp.
+  // Covers the outer values whose weight is above e^-45 of the largest. Away from the outer message's mean the weight
+  // can gain at most what the gap and the logarithm take there, which bounds the search. The point where the inner mean
+  // meets z's mean is included too, since z may be sharp.
   template <class LogWeight>
   static Support where_weight_lives(Gaussian<double> inner, Gaussian<double> outer,
                                     Gaussian<double> z, const LogWeight& log_weight) {

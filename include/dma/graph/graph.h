@@ -9,9 +9,8 @@
 //   auto beliefs = g.sweep();                       // one forward, one backward
 //   beliefs.marginal(x).mean();
 //
-// Inside are flat arrays: factors of one type lie in one vector, edges and messages in another. A
-// sweep walks over runs of steps whose factors have the same type: no allocation, no virtual call
-// and no look-up by name.
+// It holds flat arrays: factors of one type are in one vector, edges and messages in another. A sweep goes over runs of
+// steps whose factors have the same type: no allocation, no virtual call and no look-up by name.
 #pragma once
 
 #include <any>
@@ -53,11 +52,11 @@ struct SweepState;
 
 class Graph {
  public:
-  // A new variable. The name must be new; without one it is called v0, v1, ...
+  // Adds a variable. The name must be new; without one it is called v0, v1, ...
   Variable variable(std::string name);
   Variable variable();
 
-  // A factor on these variables, in the order of the factor's edges.
+  // Adds a factor on these variables, in the order of its edges.
   template <Factor F, class... Variables>
   requires(std::same_as<Variables, Variable>&&...) FactorId add(F factor, Variables... edges) {
     return add(std::move(factor), std::span<const Variable>(std::array{edges...}));
@@ -65,7 +64,7 @@ class Graph {
   template <Factor F>
   FactorId add(F factor, std::span<const Variable> edges);
 
-  // A name for messages about this factor; without one it is called after its type and number.
+  // Names this factor in messages; without a name it is called by its type and number.
   void set_name(FactorId factor, std::string name);
 
   std::size_t variable_count() const { return variable_names_.size(); }
@@ -83,22 +82,22 @@ class Graph {
   // Throws GraphError if there is no variable of this name.
   Variable find(const std::string& name) const;
 
-  // No cycle: messages in the right order are sent once.
+  // Whether there is no cycle, so that every message needs to be sent only once.
   bool is_forest() const;
-  // Leaves to root, root to leaves: exact on a tree. Throws GraphError if there is a cycle.
+  // From the leaves to the root and back: exact on a tree. Throws GraphError if there is a cycle.
   Schedule tree_schedule() const;
   // Factors in the order of insertion, then in reverse: a factor sends forward to the variables that
   // later factors share, and backward to those that earlier ones share.
   Schedule sequential_schedule() const;
-  // What infer() uses: the tree schedule where it is exact in one sweep (no cycle, and messages that
+  // The schedule that infer() uses: the tree schedule if it is exact in one sweep (no cycle, and messages that
   // do not depend on their own edge), the assimilation schedule for ADF, else the sequential one.
   Schedule schedule(const InferenceOptions& options = {}) const;
-  // Every factor in the order of insertion, to all of its edges; nothing backward (ADF).
+  // Every factor in the order of insertion, to all of its edges; no backward steps (ADF).
   Schedule assimilation_schedule() const;
   // One line per step: "forward product#2 -> z".
   std::string text(const Schedule& schedule) const;
 
-  // One forward and one backward sweep of direct messages, on schedule().
+  // Runs one forward and one backward sweep of direct messages, on schedule().
   Beliefs sweep(Rule rule = Rule::direct) const;
   Beliefs infer(const InferenceOptions& options) const;
   Beliefs infer(const InferenceOptions& options, const Schedule& schedule) const;
@@ -108,7 +107,7 @@ class Graph {
                    std::span<const Variable> edges) const;
   FactorId append(std::uint16_t kind, std::uint32_t local, std::span<const Variable> edges);
   std::uint16_t kind_index(const detail::FactorKind& kind, std::any (*empty)());
-  // Where in the graph the next factor would stand, for errors.
+  // Names the next factor in errors.
   std::string place(const FactorInfo& info) const;
   std::string place(Step step) const;
   void check_step(const InferenceOptions& options, Step step) const;

@@ -1,4 +1,4 @@
-// graph/inference.h: what can be asked of a graph, and what comes back.
+// graph/inference.h: options and results of inference on a graph.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Graph;
 // direct  approximates each message (DMA), by either rule.
 // ep      projects each marginal and divides by the incoming message.
 // vmp     sends exp of the expected log factor under the beliefs; on a Dirac factor it collapses.
-// adf     projects each marginal once, in order of insertion; nothing flows back.
+// adf     projects each marginal once, in order of insertion; sends nothing back.
 enum class Engine { direct, ep, vmp, adf };
 
 std::string_view name_of(Engine engine);
@@ -30,14 +30,14 @@ enum class OnImproper { pass, skip, stop };
 struct InferenceOptions {
   Engine engine = Engine::direct;
   Rule rule = Rule::direct;  // engine direct only
-  std::size_t sweeps = 1;    // at most this many
+  std::size_t sweeps = 1;    // maximum
   // Stop when no marginal moved by more than this between two sweeps, mean and standard deviation in
   // units of the standard deviation. 0: run all sweeps.
   double tolerance = 0;
   OnImproper on_improper = OnImproper::pass;
 };
 
-// A message with negative precision, or the attempt at a projection that does not exist.
+// A message with negative precision, or a projection that does not exist.
 struct ImproperMessage {
   std::uint32_t factor;
   std::uint32_t edge;

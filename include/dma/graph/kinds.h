@@ -18,8 +18,8 @@
 
 namespace dma::detail {
 
-// Above this degree a variable keeps the product of its messages, and the message that leaves it is
-// a quotient. Below, it is the product of the others: nothing is subtracted, nothing cancels.
+// Above this degree a variable keeps the product of its messages, and the message it sends is a quotient. Below, it is
+// the product of the other messages: nothing is subtracted, nothing cancels.
 inline constexpr std::uint32_t hub_degree = 32;
 
 // Flat arrays of one inference. Edges are numbered factor by factor.
@@ -42,7 +42,7 @@ struct SweepState {
     return variable_edge_begin[variable + 1] - variable_edge_begin[variable];
   }
 
-  // The product of a variable's messages, but for the one on `except`.
+  // The product of a variable's messages, except for the one on `except`.
   Gaussian<double> product(std::uint32_t variable, std::uint32_t except = UINT32_MAX) const {
     auto result_message = Gaussian<double>::uniform();
     for (std::uint32_t i = variable_edge_begin[variable]; i < variable_edge_begin[variable + 1];
@@ -82,7 +82,7 @@ struct FactorKind {
   std::string_view (*refusal)(const std::any& factors, std::uint32_t local, std::size_t edge,
                               Rule rule);
   const FactorInfo& (*info)(const std::any& factors, std::uint32_t local);
-  // Does the engine have a message for factors of this kind?
+  // Whether the engine has a message for factors of this kind.
   bool has_marginal, has_variational, may_refuse;
   std::array<void (*)(const std::any& factors, SweepState& state, std::span<const Step> steps), 4>
       run;
@@ -119,7 +119,7 @@ void run_direct(const std::any& store, SweepState& state, std::span<const Step> 
   }
 }
 
-// The projected marginal, divided by what arrived: EP, and ADF, which visits each factor once.
+// The projected marginal divided by the incoming message: EP, and ADF, which visits each factor once.
 template <Factor F>
 void run_projection(const std::any& store, SweepState& state, std::span<const Step> steps) {
   const auto& factors = factors_of<F>(store);

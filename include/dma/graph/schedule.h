@@ -1,4 +1,4 @@
-// graph/schedule.h: in which order a graph's messages are sent. A schedule is data: it can be
+// graph/schedule.h: the order in which a graph's messages are sent. A schedule is data: it can be
 // printed, written by hand, or derived.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace dma {
 
-// Send the message from a factor to one of its edges (0 is the factor's first).
+// Sends the message from a factor to one of its edges (0 is the first).
 struct Step {
   std::uint32_t factor;
   std::uint32_t edge;

@@ -15,7 +15,7 @@
 
 namespace dma {
 
-// Of a joint network, each the mean of a forward message whose input has variance 1, so that kinks are round:
+// The units of a joint network. Each is the mean of a forward message whose input has variance 1, so that kinks are round:
 //   leaky_relu   slope z + (1 - slope) (z Phi(z) + phi(z))
 //   step         2 Phi(z) - 1, from -1 to 1, for functions that must not grow without bound
 enum class JointUnit { leaky_relu, step };
@@ -57,8 +57,8 @@ WeightPrior draw_prior(const Architecture& architecture, std::uint64_t seed, dou
 // N(0, 0.01 / inputs), biases 0. A bias does not count as an input.
 std::vector<double> draw_start(const Architecture& architecture, std::uint64_t seed, double gain);
 
-// Of each weight, the group with which it shares a prior precision: input columns (one by one or together), bias, then
-// weights and bias of every further layer. The last group is the output's bias. Every layer has a bias.
+// The group with which each weight shares a prior precision: input columns (one by one or together), bias, then
+// weights and bias of every further layer. The last group is the output's bias. Every layer must have a bias.
 std::vector<std::size_t> weight_groups(const Architecture& architecture, bool by_column);
 
 // The network as a plain function: values holds one row of inputs and becomes the outputs.

@@ -10,7 +10,7 @@
 
 namespace dma {
 
-// Of a standardised target: what is fitted to the last digit still has so much noise, and reports say when
+// The least noise variance of a standardised target that is believed, even where every digit is fitted. Reports say when
 // it was reached.
 inline constexpr double least_noise_variance = 1e-8;
 
@@ -59,7 +59,7 @@ class GaussianLikelihood final : public Likelihood {
 };
 
 std::shared_ptr<const Likelihood> gaussian(NoiseOptions options = {});
-// Of a Gaussian likelihood, per output; throws NetworkError if it is another.
+// Noise variance per output. Throws NetworkError if the likelihood is not Gaussian.
 const std::vector<double>& noise_variance(const Likelihood& likelihood);
 
 }  // namespace dma

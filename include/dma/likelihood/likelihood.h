@@ -37,7 +37,7 @@ struct LogScale {
   std::span<const double> mean = {}, variance = {};  // empty: the scale is the likelihood's own
 };
 
-// Both, owned.
+// Outputs and log scale, owned.
 struct OutputMoments {
   std::vector<double> mean = {}, variance = {}, covariance = {};
   std::vector<double> log_scale_mean = {}, log_scale_variance = {};
@@ -55,7 +55,7 @@ class RowTerms {
   virtual std::size_t outputs() const { return 1; }
   // The sum over all rows, up to what does not depend on f.
   virtual double loss(std::span<const double> values) const = 0;
-  // All of it, mean per target.
+  // -log p(y | f) with all its constants, mean per target.
   virtual double mean_nll(std::span<const double> values) const = 0;
   // For the rows from `first` on that have these values, K outputs each: the (expected) curvature R R' of -log p(y | f),
   // and s with R s = the gradient of log p(y | f). Column c of a row's R stands at root + (row K + c) K, its s at
@@ -86,7 +86,7 @@ class Likelihood {
   // Throws NetworkError if a target cannot be observed.
   virtual void validate(std::span<const double> /*targets*/) const {}
 
-  // Of one row: the message to each output, as mean and variance.
+  // The message of one row to each of its outputs, as mean and variance.
   virtual void message(Rule rule, std::span<const double> target, const Outputs& outputs,
                        std::span<double> mean, std::span<double> variance) const = 0;
   // These point to the targets and, if they learn, to this likelihood. With scales, one per row, nothing is learnt.
@@ -95,15 +95,15 @@ class Likelihood {
   // -log of p(y | f) integrated over f, mean per target.
   virtual double mean_nll(std::span<const double> targets, const Outputs& outputs) const = 0;
   virtual Prediction predictive(const Outputs& outputs, const LogScale& scale = {}) const = 0;
-  // Of predictions; rows without one (NaN) are left out.
+  // Scores predictions; rows without one (NaN) are left out.
   virtual Metrics score(std::span<const double> targets, const Prediction& predicted) const = 0;
 
   // Whether it has parameters that are learnt.
   virtual bool learns() const { return false; }
-  // From predictions that were made without the targets.
+  // Learns its parameters from predictions that were made without these targets.
   virtual void learn(std::span<const double> /*targets*/, const Outputs& /*predicted*/) {}
-  // The same for rows that come one after the other and are not kept; finish_learning() takes the last into account.
-  // True if the parameters are others from now on.
+  // Learns from one row after the other, which are not kept; finish_learning() takes the last ones into account. Returns
+  // true if the parameters have changed.
   virtual bool follow(std::span<const double> /*target*/, const Outputs& /*predicted*/) {
     return false;
   }

@@ -8,8 +8,8 @@
 //   point mass   rho = inf, tau = mean   infinite precision, held by its mean
 //   improper     anything else           rho < 0 or rho = 0 != tau: possible as a quotient only
 //
-// Products add natural parameters and quotients subtract them; a point mass absorbs whatever it is
-// multiplied with. Two point masses at different places have no product: std::domain_error.
+// Products add natural parameters and quotients subtract them; a point mass absorbs anything it is multiplied by.
+// Two point masses at different places have no product: std::domain_error.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace dma {
 
-// 1 / x, and infinite at 0: without variance the precision is, and without precision the variance.
+// 1 / x, and infinite at 0, for a variance or a precision of 0.
 template <std::floating_point T>
 constexpr T reciprocal(T x) {
   return x == 0 ? std::numeric_limits<T>::infinity() : 1 / x;
@@ -133,8 +133,8 @@ T kl_divergence(Gaussian<T> p, Gaussian<T> q) {
   return (special::minus_log1p((q.rho - p.rho) / p.rho) + z * z) / 2;
 }
 
-// The largest difference of the two natural parameters; 0 for equal point masses, inf for a point
-// mass beside anything else.
+// The largest difference of the two natural parameters; 0 for equal point masses, inf for a point mass and anything
+// else.
 template <std::floating_point T>
 T max_difference(Gaussian<T> a, Gaussian<T> b) {
   if (a == b) return 0;

@@ -52,7 +52,7 @@ struct LogNormal {
 
 // Gaussian to log-normal with the same mean and variance (Lemma "Gaussian-log-normal KL bound"):
 //   sigma_l^2 = log(1 + 1/r^2),  mu_l = log |mu_w| - sigma_l^2 / 2,  r = |mu_w| / sigma_w
-// A mean of zero has no log-normal beside it: std::domain_error.
+// A mean of zero has no matching log-normal: std::domain_error.
 template <std::floating_point T>
 LogNormal<T> to_lognormal(Gaussian<T> w) {
   const T mean = w.mean();
@@ -67,8 +67,8 @@ LogNormal<T> to_lognormal(Gaussian<T> w) {
           mean > 0 ? 1 : -1};
 }
 
-// Log-normal to Gaussian with the same mean and variance. Where these overflow, the message is
-// uniform: a log-normal that wide says nothing that a Gaussian could hold.
+// Log-normal to Gaussian with the same mean and variance. If these overflow, the message is uniform: a Gaussian cannot
+// represent a log-normal that wide.
 template <std::floating_point T>
 Gaussian<T> to_gaussian(LogNormal<T> w) {
   const T mean = w.mean();

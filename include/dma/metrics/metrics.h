@@ -12,7 +12,7 @@ namespace dma {
 
 struct Metrics {
   static constexpr std::array levels{0.5, 0.8, 0.9, 0.95};
-  // 0.05, 0.10, ..., 0.95: those above are among them.
+  // 0.05, 0.10, ..., 0.95, which include the levels above.
   static constexpr std::array curve_levels = [] {
     std::array<double, 19> shares{};
     for (std::size_t k = 0; k < shares.size(); ++k) shares[k] = static_cast<double>(k + 1) / 20;
@@ -28,14 +28,13 @@ struct Metrics {
   std::array<std::size_t, 20> pit{};  // histogram of the predicted probability below the target
 };
 
-// Throws std::invalid_argument if sizes differ, there is nothing, a number is not finite or a deviation
-// is not positive.
+// Throws std::invalid_argument if sizes differ or are 0, a number is not finite or a deviation is not positive.
 Metrics score(std::span<const double> targets, std::span<const Predicted> predicted);
-// Gaussians.
+// Scores Gaussian predictions.
 Metrics score(std::span<const double> targets, std::span<const double> means,
               std::span<const double> deviations);
 
-// Of the values of both together, as score() would say; one of them may have none.
+// The metrics of all values together, as from score(); one of the two may have none.
 Metrics merged(const Metrics& one, const Metrics& other);
 
 }  // namespace dma

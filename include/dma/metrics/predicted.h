@@ -1,9 +1,9 @@
-// metrics/predicted.h: what is believed of a value that is not known yet.
+// metrics/predicted.h: the prediction of one value.
 //
 //   y ~ N(mean, epistemic_std^2 + s),   log s ~ N(m, noise_spread^2),   m such that E[s] = noise_std^2
 //
-// The noise variance s is itself known only so well. Gauss and Hermite's nine nodes take its place: a
-// mixture of nine Gaussians around one mean, whose tails are heavier than a Gaussian's. With noise_spread 0
+// The noise variance s is itself uncertain. Nine Gauss-Hermite nodes represent it: a mixture of nine Gaussians around
+// one mean, whose tails are heavier than a Gaussian's. With noise_spread 0
 // it is N(mean, stddev()^2).
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace dma {
 
-// A probability, and the z with which N(0, 1) lies in [-z, z] so often: to be worked out once for many predictions.
+// A probability, and the z for which N(0, 1) lies in [-z, z] with it: computed once for many predictions.
 struct CentralLevel {
   explicit CentralLevel(double probability);
   double level, quantile;
@@ -20,12 +20,12 @@ struct CentralLevel {
 
 struct Predicted {
   double mean;
-  double epistemic_std;     // of the function: what more data could remove
+  double epistemic_std;     // of the function; more data could remove it
   double noise_std;         // of an observation around it
   double noise_spread = 0;  // of the log of the noise variance
 
   double stddev() const;
-  // Ends of the central interval that should hold the value with this probability.
+  // Ends of the central interval that should contain the value with this probability.
   double lower(double level = 0.95) const { return mean - half_width(level); }
   double upper(double level = 0.95) const { return mean + half_width(level); }
   double half_width(double level = 0.95) const { return half_width(CentralLevel(level)); }

@@ -1,4 +1,4 @@
-// regressor/model.h: everything a fitted regressor is, as plain data; the model file holds just this.
+// regressor/model.h: a fitted regressor as plain data; the model file holds exactly this.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ struct Names : std::vector<std::string> {
 
 // joint         all weights of a network are one Gaussian variable (belief/joint.h): fits far better, costs
 //               weights^2 memory per member and weights^2 time per row
-// independent   every weight on its own (belief/independent.h): Algorithm 1 of the paper, any size
-// automatic     joint, unless the network is large or an option asks for what only the other has
+// independent   one Gaussian per weight (belief/independent.h): Algorithm 1 of the paper, any size
+// automatic     joint, unless the network is large or an option needs the other
 enum class BeliefKind { automatic, joint, independent };
 
 struct RegressorOptions {
@@ -51,7 +51,7 @@ struct RegressorOptions {
   std::size_t patience = 3;     // see TrainingOptions
   std::size_t batch_size = 0;   // 0: as small as a ledger of 64 MB allows
   LedgerMode ledger = LedgerMode::full;
-  // Posteriors from different starts (joint) or draws of the prior means, mixed; 0: four, or two of a joint
+  // Number of posteriors to mix, from different starts (joint) or draws of the prior means; 0: four, or two for a joint
   // belief over 3000 rows or more.
   std::size_t ensemble = 0;
   std::uint64_t seed = 1;
@@ -59,7 +59,7 @@ struct RegressorOptions {
   bool single_precision = false;
 };
 
-// What a fit has to say. Likelihoods and deviations are in the targets' own units.
+// Results of a fit. Likelihoods and deviations are in the targets' own units.
 struct FitReport {
   std::size_t rows = 0;
   std::size_t rows_without_target = 0;  // left out
@@ -72,29 +72,28 @@ struct FitReport {
   std::vector<double> noise_std =
       {};  // per target, root of the mean variance over members and rows
   double train_nll =
-      0;  // of the mixture, mean per value; NaN: not known, the rows were seen once only
-  std::vector<Metrics> cavity = {};  // per target, of the mixture: what a held-out set would say
-  // Training NLL of every member by epoch, mean per value; of a joint belief at the mean of the weights, and
-  // going on while noise and function are refined in turn. Empty: not known.
+      0;  // of the mixture, mean per value; NaN: unknown, every row was seen only once
+  std::vector<Metrics> cavity = {};  // per target, of the mixture: an estimate for held-out rows
+  // Training NLL of every member by epoch, mean per value. For a joint belief it is that of the mean weights, and
+  // continues while noise and function are refined in turn. Empty: unknown.
   std::vector<std::vector<double>> training = {};
-  // Learnt or forgotten since, while the other rows were not at hand: scores are of the rows before.
+  // Rows learnt or forgotten since the fit, without the other rows: the scores are those of the rows before.
   std::size_t rows_changed = 0;
-  // NaN: not known. A model file does not say how long a fit took: it holds the same bytes whenever the same rows are
-  // learnt.
+  // NaN: unknown. A model file does not record how long a fit took, so that the same rows always give the same bytes.
   double seconds = 0;
   bool stream = false;       // learnt from a file in one pass (regressor/stream.h)
   double sweep_seconds = 0;  // of a stream: spent learning, not waiting for rows; or NaN
   std::size_t ledger_bytes = 0;
   Certificate certificate = {};  // of the first member; what is bounded: of all
 
-  std::vector<bool> noise_at_floor = {};  // per target: the noise is the least there is
+  std::vector<bool> noise_at_floor = {};  // per target: the noise is the smallest allowed
 
   double rows_per_second() const;                 // of a stream's sweeps
   double cavity_nll() const;                      // mean over targets
   std::array<double, 4> cavity_coverage() const;  // mean over targets
 };
 
-// What the cavity predictions say about the noise as a whole: its log gains N(shift, spread^2).
+// Correction of the noise from the cavity predictions: its log gains N(shift, spread^2).
 struct NoiseShape {
   double shift = 0, spread = 0;
 };
@@ -104,18 +103,18 @@ struct Model {
   Encoder encoder;
   std::vector<std::size_t> batch_rows;    // rows of each batch of the ledger
   std::vector<std::uint64_t> row_hashes;  // batch by batch: rows are known by hash, not by content
-  // A mixture. Draw by draw: one belief over all targets, or one per target.
+  // The beliefs of the mixture. Each draw has one belief over all targets, or one per target.
   std::vector<std::shared_ptr<const Belief>> members;
   std::vector<NoiseShape> shapes;  // one per target; empty: the noise is what the members say
   FitReport report;
 };
 
-// Of the members, which share it.
+// The architecture that all members share.
 inline const Architecture& architecture_of(const Model& model) {
   return model.members.front()->architecture();
 }
 
-// Of each member.
+// Moments of the weights of each member.
 inline std::vector<WeightMoments> weights_of(const Model& model) {
   std::vector<WeightMoments> weights;
   for (const auto& member : model.members) weights.push_back(member->weights());

@@ -1,6 +1,6 @@
 // regressor/model_file.h: a model as a file in the safetensors layout.
 //
-// A JSON header, then raw little-endian arrays: every ecosystem can read it and none executes it. The
+// A JSON header, then raw little-endian arrays: any language can read it, and none executes it. The
 // header's metadata holds the format version, a checksum of the whole file (CRC-32, its own eight digits
 // taken as zeros) and the encoder, options and report as JSON text. Arrays, P weights, B batches:
 //
@@ -15,7 +15,7 @@
 //   member.M.function.ledger.gradients, .shifts        [R P], [R]
 //   member.M.noise_variance                            [1]
 //   if the noise depends on the inputs:
-//   member.M.log_noise...                              the same as of the function but the ledger
+//   member.M.log_noise...                              the same as for the function, without the ledger
 //   member.M.log_noise.widths                          [3]     U64, of its layers
 //   member.M.noise_inputs.scale, .low, .high           [2], [inputs + 1]
 //   batch_rows                                         [B]     U64
@@ -32,20 +32,19 @@
 
 namespace dma {
 
-// Read too: format 8, in which epochs, tolerance and patience of the options mean something else (TrainingOptions);
-// format 7, which also holds the noise of a joint belief as JSON and
-// lacks Certificate::joint and negative_messages; format 6, which also holds the messages to the noise networks, which nothing uses; format 5, which also
-// holds how long the fit took; format 4, which lacks FitReport::stream and a training NLL that is not known (null);
-// format 3, which also lacks JointPosterior::centre; and format 2, which also lacks FitReport::training, rows_changed
-// and Metrics::coverage_curve.
+// Older formats can be read too. In format 8 the options epochs, tolerance and patience mean something else
+// (TrainingOptions). Format 7 holds the noise of a joint belief as JSON and lacks Certificate::joint and
+// negative_messages. Format 6 also holds the messages to the noise networks, which nothing uses. Format 5 also holds
+// how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null). Format 3 also lacks
+// JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and Metrics::coverage_curve.
 inline constexpr int model_format_version = 9;
 inline constexpr int oldest_model_format_version = 2;
 
-// Writes beside the place, flushes, renames: what is there is the old file or the new one, whole.
+// Writes to a temporary file, flushes and renames it: there is always either the old or the new file, complete.
 void write_model(const Model& model, const std::filesystem::path& path);
 Model read_model(const std::filesystem::path& path);
 
-// What such a file holds, in memory.
+// The same for a file's bytes in memory.
 std::vector<std::byte> model_bytes(const Model& model);
 Model read_model(std::span<const std::byte> bytes);
 

@@ -1,14 +1,14 @@
-// regressor/stream.h: a file that need not fit into memory, learnt in one pass.
+// regressor/stream.h: fits a file in one pass; it need not fit into memory.
 //
 //   const auto model = dma::fit_stream({"big.csv.gz"}, {.target = "y", .epochs = 1, .ledger = dma::LedgerMode::none});
 //
-// The file is read twice: to find the encoder, then to learn. While some rows are learnt, the next ones are read.
+// The file is read twice: first to find the encoder, then to learn. While some rows are learnt, the next ones are read.
 // Memory does not grow with the file. Rows are shuffled within windows of 65,536 (fewer if they would take more
-// than 16 MB): a file that is sorted by something is best shuffled before.
+// than 16 MB): shuffle a sorted file first.
 //
-// What one pass cannot know is not invented: there is no training NLL (NaN), and rows can neither be forgotten nor
-// swept again. The noise is learnt on the way (Trainer::learn). FitReport::cavity is of each row as it was
-// predicted before it was learnt, with the noise as it was known then.
+// One pass has its limits: there is no training NLL (NaN), and rows can neither be forgotten nor swept again. The noise
+// is learnt along the way (IndependentBelief::learn). FitReport::cavity scores each row as predicted before it was
+// learnt, with the noise known then.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@
 namespace dma {
 
 struct StreamedFile {
-  std::filesystem::path path;  // not standard input and no pipe: these cannot be read twice
+  std::filesystem::path path;  // not standard input or a pipe: these cannot be read twice
   CsvOptions csv = {};
-  // Share of the rows to keep aside, encoder included; which ones depends on RegressorOptions::seed only.
+  // Share of the rows to hold out, from the encoder too; which ones depends only on RegressorOptions::seed.
   double holdout = 0;
-  // Read at a time; the result does not depend on it.
+  // Rows to read at a time; the result does not depend on it.
   std::size_t piece_rows = 4096;
 };
 
 // Whether the file can be read twice.
 bool can_stream(const std::filesystem::path& path);
-// Whether the options ask for one pass that keeps nothing of the rows: epochs 1, ledger none, no joint belief.
+// Whether the options ask for one pass that keeps nothing about the rows: epochs 1, ledger none, no joint belief.
 bool is_one_pass(const RegressorOptions& options);
 
 // What the first reading finds.
@@ -52,18 +52,18 @@ struct StreamProgress {
   std::size_t rows;  // learnt
   double share;      // of the file's bytes, about
 };
-// Called after every 1024 rows, from any thread; false stops there, cleanly.
+// Called after every 1024 rows, from any thread; false stops the fit cleanly.
 using OnStreamProgress = std::function<bool(const StreamProgress&)>;
 
-// Throws DataError as read_csv and Encoder do, NetworkError if the options are not for one pass.
+// Throws DataError like read_csv and Encoder, and NetworkError if the options are not for one pass.
 Regressor fit_stream(const StreamedFile& file, const RegressorOptions& options,
                      const OnStreamProgress& progress = {});
-// With the encoder of look_through().
+// The same with the encoder from look_through().
 Regressor fit_stream(const StreamedFile& file, Encoder encoder, const RegressorOptions& options,
                      const OnStreamProgress& progress = {});
 
-// Regressor::evaluate for a file of any size: over the rows that fit_stream kept aside, or, if the file says that
-// none were, over all.
+// Regressor::evaluate for a file of any size: over the rows that fit_stream held out, or over all if the file's holdout
+// is 0.
 std::vector<Metrics> evaluate_stream(const Regressor& model, const StreamedFile& file,
                                      std::size_t threads = 0);
 

@@ -1,4 +1,4 @@
-// special/larger.h: the larger of two errors, where NaN is larger than any number: std::max may lose it.
+// special/larger.h: the larger of two errors. NaN is larger than any number; std::max may lose it.
 #pragma once
 
 #include <cmath>

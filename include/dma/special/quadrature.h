@@ -25,10 +25,10 @@ QuadratureRule gauss_legendre(std::size_t order);
 
 // The integrals of f: double -> std::array<double, N> over [a, b]: 10-point Gauss-Legendre panels,
 // halved until the halves agree with the whole to the tolerance, relative to `scale`, component by
-// component, or the depth is used up. Kinks and narrow peaks inside a panel only cost more halving,
-// provided the panel sees them at all: start with panels no wider than the features. A kink beyond the
-// last node, however near the end of its panel, is seen by the values at the ends. Where a call is dear,
-// f may take several points together: f(std::span<const double>, std::span<Integrals<N>>).
+// component, or the depth is used up. Kinks and narrow peaks inside a panel only cost more halving, provided that the
+// panel sees them: start with panels no wider than the features. A kink beyond the last node, however near the end of
+// its panel, shows in the values at the ends. If a call is expensive, f may take several points together:
+// f(std::span<const double>, std::span<Integrals<N>>).
 template <std::size_t N>
 using Integrals = std::array<double, N>;
 

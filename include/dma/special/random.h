@@ -15,7 +15,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  // In (0, 1), a multiple of 2^-53 plus 2^-54.
+  // Uniform in (0, 1): a multiple of 2^-53 plus 2^-54.
   double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   std::uint64_t seed() { return engine_(); }  // of another generator
