@@ -156,10 +156,12 @@ class IndependentBelief<T>::State {
               std::move(prior),
               {},
               {},
-              known.options.likelihood->for_outputs(architecture.outputs()),
               {},
               {},
-              {architecture.inputs(), known.likelihood->targets()}} {
+              {},
+              {architecture.inputs(), architecture.outputs()}} {
+    known.likelihood = known.options.likelihood->for_outputs(architecture.outputs());
+    known.batches = {architecture.inputs(), known.likelihood->targets()};
     if (known.options.max_epochs == 0) known.options.max_epochs = usual_epochs;
     Posterior<T>& posterior = known.posterior;
     posterior.architecture = architecture;
