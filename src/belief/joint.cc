@@ -72,8 +72,9 @@ class KnowledgePredictor final : public Predictor {
     const std::size_t rows = end - begin;
     const std::size_t outputs = architecture_.outputs();
     double* mean = result.mean.data() + begin * outputs;
-    function_->predict(inputs, rows, mean, result.variance.data() + begin * outputs,
-                       result.covariance.data() + begin * outputs * outputs);
+    double* covariance =
+        outputs > 1 ? result.covariance.data() + begin * outputs * outputs : nullptr;
+    function_->predict(inputs, rows, mean, result.variance.data() + begin * outputs, covariance);
     if (!log_noise_) return;
     log_noise_->predict(detail::noise_inputs(inputs, {mean, rows}, noise_inputs_), rows,
                         result.log_scale_mean.data() + begin,
