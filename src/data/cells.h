@@ -1,0 +1,65 @@
+// data/cells.h: what the cells of a table mean to an encoder, and how an error names one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dma/data/encoder.h>
+
+namespace dma {
+
+inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();  // an empty cell
+// A cell that is an error.
+inline constexpr double unreadable = std::numeric_limits<double>::infinity();
+inline constexpr const char* target_expectation = "is text: the target must be a number";
+
+// A value, made fit for a message of one line.
+std::string as_text(std::string_view text);
+std::string as_text(double number);
+std::string as_text(const Column& column, std::size_t row);
+
+DataError error_in(const Table& table, const Column& column, const std::string& what);
+DataError error_at(const Table& table, const Column& column, std::size_t row,
+                   const std::string& what);
+
+// Throws a DataError that suggests another name if there is no such column.
+const Column& column_of(const Table& table, std::string_view name);
+
+std::string lower(std::string_view text);
+double read_boolean(std::string_view text);
+// What an error says of a cell that is not of its column's kind.
+std::string expectation(ColumnKind kind);
+
+// The same cells as text; numbers become the shortest text that reads as them.
+Column as_text(const Column& column);
+
+// One column of a table as the encoder reads it: numbers, or the meaning of each distinct text (by its code), so that
+// nothing is parsed or hashed twice.
+struct Cells {
+  const Column* column = nullptr;
+  const double* numbers = nullptr;
+  const std::uint32_t* codes = nullptr;
+  std::vector<std::uint32_t> converted = {};  // the codes, if the table has numbers
+  std::vector<double> meaning = {};           // not categorical
+  std::vector<std::uint32_t> slots = {};      // categorical: which of the 0/1 columns
+  std::uint32_t empty_slot = 0;
+  std::vector<std::uint64_t> words = {};
+};
+
+Cells cells_of(const Column& column, const FeatureColumn& feature);
+Cells target_cells(const Table& table, const std::string& name);
+
+inline double number_at(const Cells& cells, std::size_t row) {
+  if (cells.numbers != nullptr) return cells.numbers[row];
+  const std::uint32_t code = cells.codes[row];
+  return code == Column::empty_cell ? nothing : cells.meaning[code];
+}
+
+// Rows without an empty target.
+std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_t table_rows);
+
+}  // namespace dma

@@ -1,0 +1,426 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "data/cells.h"
+#include "data/datetime.h"
+#include "data/digit.h"
+#include "data/scale.h"
+#include "data/value_counts.h"
+
+namespace dma {
+namespace {
+
+// Smallest deviation of a target: noise and intervals are small fractions of it and must be representable too.
+constexpr double least_deviation = 1e-300;
+
+// ------------------------------------------------------------------------------------- named columns
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void refuse_common(const Table& table, const std::vector<std::string>& one,
+                   const std::vector<std::string>& two, const std::string& what) {
+  for (const std::string& name : one) {
+    if (contains(two, name)) throw error_in(table, column_of(table, name), what);
+  }
+}
+
+void refuse_repeated(const Table& table, const std::vector<std::string>& names,
+                     const std::string& what) {
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (std::find(names.begin(), name, *name) != name) {
+      throw error_in(table, column_of(table, *name), what);
+    }
+  }
+}
+
+void validate(const Table& table, const EncoderOptions& options) {
+  table.validate();
+  for (const auto* names :
+       {&options.targets, &options.features, &options.drop, &options.categorical}) {
+    for (const std::string& name : *names) column_of(table, name);
+  }
+  if (options.targets.empty()) throw DataError(table.source + ": no target was given");
+  if (options.most_categories == 0) throw DataError("most_categories must be at least 1");
+  refuse_repeated(table, options.targets, "named twice as a target");
+  refuse_repeated(table, options.features, "named twice as a feature");
+  refuse_common(table, options.targets, options.features, "both a target and a feature");
+  refuse_common(table, options.targets, options.drop, "both a target and dropped");
+  refuse_common(table, options.features, options.drop, "both a feature and dropped");
+  refuse_common(table, options.targets, options.categorical,
+                "is categorical: the target must be a number");
+}
+
+// Removes the leading digits from the text and returns them without leading zeros.
+std::string_view take_digits(std::string_view& text) {
+  const auto end = std::find_if_not(text.begin(), text.end(), csv::is_digit);
+  std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  text.remove_prefix(digits.size());
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits;
+}
+
+// Digits compare as numbers: c2 before c10.
+bool natural_order(std::string_view one, std::string_view two) {
+  std::string_view a = one;
+  std::string_view b = two;
+  while (!a.empty() && !b.empty()) {
+    if (csv::is_digit(a.front()) && csv::is_digit(b.front())) {
+      const std::string_view x = take_digits(a);
+      const std::string_view y = take_digits(b);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+      continue;
+    }
+    if (a.front() != b.front()) return a.substr(0, 1) < b.substr(0, 1);
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.empty() && b.empty() ? one < two : a.empty();
+}
+
+// Sorted by name: a network's first weights are drawn input by input, and must not depend on a column's position in the
+// file.
+std::vector<std::string> feature_names(const Table& table, const EncoderOptions& options) {
+  std::vector<std::string> names = options.features;
+  for (const Column& column : table.columns) {
+    if (!options.features.empty()) break;
+    if (!contains(options.targets, column.name) && !contains(options.drop, column.name)) {
+      names.push_back(column.name);
+    }
+  }
+  std::sort(names.begin(), names.end(), natural_order);
+  return names;
+}
+// ------------------------------------------------------------------------------- what a column has shown
+
+// What is known so far about a column of numbers.
+struct Numbers {
+  ScaleBuilder scale = {};
+  std::string first = {};  // that is not empty, as it stands there
+  bool any_empty = false;
+  std::optional<DataError> error = {};  // the first
+};
+
+// Sets an error if a cell is text, infinite or too large for the scales. It is not thrown at once, because an error in
+// another column may have to be reported first.
+void take_numbers(const Table& piece, const Cells& cells, std::span<const std::size_t> rows,
+                  const std::string& expected, Numbers& known) {
+  for (const std::size_t row : rows) {
+    const double x = number_at(cells, row);
+    if (std::abs(x) <= 1e300) {
+      if (known.scale.count() == 0) known.first = as_text(*cells.column, row);
+      known.scale.add(x);
+    } else if (x != x) {
+      known.any_empty = true;
+    } else if (!known.error) {
+      const bool is_text = cells.codes != nullptr && x == unreadable;
+      known.error =
+          error_at(piece, *cells.column, row, is_text ? expected : "is larger than 1e300");
+    }
+  }
+}
+
+// Whether the values are a word for true, a word for false, or both.
+struct Booleans {
+  bool possible = true;
+  std::array<std::string, 2> words = {};
+  ScaleBuilder scale = {};
+};
+
+double take_boolean(const std::string& value, Booleans& known) {
+  const double meaning = read_boolean(value);
+  known.possible = known.possible && meaning != unreadable;
+  if (!known.possible) return nothing;
+  std::string& word = known.words[static_cast<std::size_t>(meaning)];
+  if (word.empty()) word = lower(value);
+  known.possible = word == lower(value);
+  return meaning;
+}
+
+// Which orders of day and month the values allow, and the scale for each.
+struct Dates {
+  bool month_first = true, day_first = true;
+  ScaleBuilder by_month = {}, by_day = {};
+  std::optional<DataError> unclear = {};  // of the first cell that the order matters to
+
+  bool possible() const { return month_first || day_first; }
+};
+
+// The meaning of a text of a piece, and where it is counted.
+struct Meaning {
+  std::size_t generation = std::numeric_limits<std::size_t>::max();
+  std::size_t place = 0;
+  double boolean = nothing, by_month = nothing, by_day = nothing;
+};
+
+void take_date(const Table& piece, const Column& column, std::size_t row, Dates& known,
+               Meaning& meaning) {
+  const std::string& value = column.values[column.codes[row]];
+  if (const auto date = parse_datetime(value, SlashDates::none)) {
+    meaning.by_month = meaning.by_day = *date;
+    return;
+  }
+  const auto by_month = parse_datetime(value, SlashDates::month_first);
+  const auto by_day = parse_datetime(value, SlashDates::day_first);
+  known.month_first = known.month_first && by_month;
+  known.day_first = known.day_first && by_day;
+  meaning.by_month = by_month.value_or(nothing);
+  meaning.by_day = by_day.value_or(nothing);
+  if (known.unclear || !known.possible()) return;
+  known.unclear =
+      error_at(piece, column, row,
+               "may be day/month or month/day, and no date in the column shows which; write dates "
+               "as YYYY-MM-DD, drop the column, or declare it categorical");
+}
+
+// What is known so far about a text column.
+struct Texts {
+  ValueCounts counts = ValueCounts();
+  std::size_t filled = 0, empty = 0;
+  std::string first = {};  // that is not empty
+  Booleans booleans = {};
+  Dates dates = {};
+};
+
+Meaning meaning_of(const Table& piece, const Column& column, std::size_t row, Texts& known) {
+  Meaning meaning;
+  const std::string& value = column.values[column.codes[row]];
+  meaning.place = known.counts.place(value);
+  meaning.generation = known.counts.generation();
+  if (known.booleans.possible) meaning.boolean = take_boolean(value, known.booleans);
+  if (known.dates.possible()) take_date(piece, column, row, known.dates, meaning);
+  return meaning;
+}
+
+void take_texts(const Table& piece, const Column& column, std::span<const std::size_t> rows,
+                Texts& known) {
+  std::vector<Meaning> meanings(column.values.size());
+  for (const std::size_t row : rows) {
+    const std::uint32_t code = column.codes[row];
+    if (code == Column::empty_cell || column.values[code].empty()) {
+      ++known.empty;
+      continue;
+    }
+    if (known.filled++ == 0) known.first = as_text(column, row);
+    Meaning& meaning = meanings[code];
+    if (meaning.generation != known.counts.generation()) {
+      meaning = meaning_of(piece, column, row, known);
+    }
+    known.counts.count(meaning.place);
+    if (known.booleans.possible) known.booleans.scale.add(meaning.boolean);
+    if (known.dates.month_first) known.dates.by_month.add(meaning.by_month);
+    if (known.dates.day_first) known.dates.by_day.add(meaning.by_day);
+  }
+}
+
+// What is known so far about a feature's column.
+struct KnownColumn {
+  std::string name;
+  bool forced = false;  // to be categorical
+  bool is_text = false;
+  std::size_t rows = 0;
+  Numbers numbers = {};
+  Texts texts = {};
+};
+
+// A column of a CSV file may be empty in the first pieces, as if it held numbers, and hold text later.
+void accept_type(const Table& piece, const Column& column, KnownColumn& known) {
+  if (column.is_text == known.is_text) return;
+  const bool was_empty = known.numbers.scale.count() + known.texts.filled == 0;
+  if (known.is_text || !was_empty || known.numbers.error) {
+    throw error_in(piece, column, "is text in one piece of the table and numbers in another");
+  }
+  known.is_text = true;
+  known.texts.empty = known.rows;
+}
+
+void take_feature(const Table& piece, const Column& column, std::span<const std::size_t> rows,
+                  KnownColumn& known) {
+  accept_type(piece, column, known);
+  known.rows += rows.size();
+  if (column.is_text) return take_texts(piece, column, rows, known.texts);
+  if (known.forced) return take_texts(piece, as_text(column), rows, known.texts);
+  const FeatureColumn feature{.name = known.name, .kind = ColumnKind::numeric};
+  take_numbers(piece, cells_of(column, feature), rows, expectation(feature.kind), known.numbers);
+}
+
+// A feature, or the reason why it is left out.
+struct Fitted {
+  FeatureColumn feature = {};
+  std::string dropped = {};
+};
+
+std::string constant(const std::string& value) { return "constant: " + value; }
+
+Fitted fit_numbers(FeatureColumn feature, const ScaleBuilder& numbers, bool any_empty,
+                   const std::string& first) {
+  const Scale scale = numbers.finish();
+  feature.indicator = any_empty;
+  feature.mean = scale.mean;
+  feature.deviation = scale.deviation;
+  if (scale.deviation > 0) {
+    if (feature.kind == ColumnKind::boolean) feature.deviation = 1;
+    return {std::move(feature)};
+  }
+  if (numbers.count() == 0) return {.dropped = "empty"};
+  if (!any_empty) return {.dropped = constant(first)};
+  return {std::move(feature)};
+}
+
+Fitted fit_categories(FeatureColumn feature, const KnownColumn& known,
+                      const EncoderOptions& options) {
+  feature.kind = ColumnKind::categorical;
+  const Texts& texts = known.texts;
+  const std::size_t distinct = texts.counts.distinct();
+  if (!known.forced && distinct > options.most_categories && 2 * distinct > texts.filled) {
+    return {.dropped =
+                "text that differs in almost every row, like a name or an id; "
+                "declare it categorical to keep it"};
+  }
+  feature.categories = texts.counts.most_frequent(options.most_categories);
+  if (texts.empty > 0) feature.categories.emplace_back();
+  return {std::move(feature)};
+}
+
+Fitted fit_dates(FeatureColumn feature, const Texts& texts) {
+  const Dates& dates = texts.dates;
+  feature.kind = ColumnKind::datetime;
+  if (dates.unclear && dates.month_first && dates.day_first) throw DataError(*dates.unclear);
+  if (dates.unclear) {
+    feature.dates = dates.month_first ? SlashDates::month_first : SlashDates::day_first;
+  }
+  const ScaleBuilder& scale = dates.month_first ? dates.by_month : dates.by_day;
+  return fit_numbers(std::move(feature), scale, texts.empty > 0, texts.first);
+}
+
+Fitted fit_feature(const KnownColumn& known, const EncoderOptions& options) {
+  FeatureColumn feature{.name = known.name, .text = known.is_text};
+  if (!known.is_text && !known.forced) {
+    if (known.numbers.error) throw DataError(*known.numbers.error);
+    return fit_numbers(std::move(feature), known.numbers.scale, known.numbers.any_empty,
+                       known.numbers.first);
+  }
+  const Texts& texts = known.texts;
+  if (texts.filled == 0) return {.dropped = "empty"};
+  if (texts.counts.distinct() == 1 && texts.empty == 0) return {.dropped = constant(texts.first)};
+  if (known.forced) return fit_categories(std::move(feature), known, options);
+  if (texts.booleans.possible) {
+    feature.kind = ColumnKind::boolean;
+    return fit_numbers(std::move(feature), texts.booleans.scale, texts.empty > 0, texts.first);
+  }
+  if (texts.dates.possible()) return fit_dates(std::move(feature), texts);
+  return fit_categories(std::move(feature), known, options);
+}
+
+DataError no_feature(const std::string& source, const std::vector<DroppedColumn>& dropped) {
+  std::string reasons;
+  for (const DroppedColumn& column : dropped) {
+    reasons += (reasons.empty() ? ": '" : ", '") + column.name + "' (" + column.reason + ")";
+  }
+  return DataError(source + ": no feature is left" + reasons);
+}
+
+}  // namespace
+
+class EncoderBuilder::State {
+ public:
+  explicit State(EncoderOptions options) : options_(std::move(options)) {}
+
+  void add(const Table& piece) {
+    if (!begun_) begin(piece);
+    piece.validate();
+    std::vector<Cells> targets;
+    for (const std::string& name : options_.targets) targets.push_back(target_cells(piece, name));
+    const auto rows = rows_with(targets, piece.rows());
+    rows_ += piece.rows();
+    rows_with_target_ += rows.size();
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      take_numbers(piece, targets[k], rows, target_expectation, targets_[k]);
+    }
+    for (KnownColumn& known : features_) {
+      take_feature(piece, column_of(piece, known.name), rows, known);
+    }
+  }
+
+  Encoder finish() const {
+    if (rows_with_target_ < 2) {
+      throw DataError(source_ + ": " + std::to_string(rows_with_target_) + " of " +
+                      std::to_string(rows_) + " rows have a target; at least two are needed");
+    }
+    Encoder encoder;
+    for (std::size_t k = 0; k < targets_.size(); ++k) {
+      encoder.targets.push_back(fit_target(options_.targets[k], targets_[k]));
+    }
+    const std::string named = options_.features.empty() ? "" : "named, but ";
+    for (const KnownColumn& known : features_) {
+      Fitted fitted = fit_feature(known, options_);
+      if (fitted.dropped.empty()) {
+        encoder.features.push_back(std::move(fitted.feature));
+      } else {
+        encoder.dropped.push_back({known.name, named + fitted.dropped});
+      }
+    }
+    if (encoder.features.empty()) throw no_feature(source_, encoder.dropped);
+    return encoder;
+  }
+
+  std::size_t rows() const { return rows_; }
+  std::size_t rows_with_target() const { return rows_with_target_; }
+
+ private:
+  void begin(const Table& piece) {
+    validate(piece, options_);
+    source_ = piece.source;
+    targets_.resize(options_.targets.size());
+    for (const std::string& name : feature_names(piece, options_)) {
+      features_.push_back({.name = name, .forced = contains(options_.categorical, name)});
+    }
+    begun_ = true;
+  }
+
+  TargetColumn fit_target(const std::string& name, const Numbers& numbers) const {
+    if (numbers.error) throw DataError(*numbers.error);
+    const Scale scale = numbers.scale.finish();
+    if (scale.deviation == 0) {
+      throw DataError(source_ + ", column '" + name + "': the target is " + as_text(scale.mean) +
+                      " in every row: there is nothing to learn");
+    }
+    if (scale.deviation < least_deviation) {
+      throw DataError(source_ + ", column '" + name + "': the target's standard deviation is " +
+                      as_text(scale.deviation) + ", too small to compute with; use a smaller unit");
+    }
+    return {name, scale.mean, scale.deviation};
+  }
+
+  EncoderOptions options_;
+  bool begun_ = false;
+  std::string source_ = Table().source;
+  std::size_t rows_ = 0, rows_with_target_ = 0;
+  std::vector<Numbers> targets_;
+  std::vector<KnownColumn> features_;
+};
+
+EncoderBuilder::EncoderBuilder(EncoderOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
+EncoderBuilder::~EncoderBuilder() = default;
+EncoderBuilder::EncoderBuilder(EncoderBuilder&&) noexcept = default;
+EncoderBuilder& EncoderBuilder::operator=(EncoderBuilder&&) noexcept = default;
+
+void EncoderBuilder::add(const Table& piece) { state_->add(piece); }
+Encoder EncoderBuilder::finish() const { return state_->finish(); }
+std::size_t EncoderBuilder::rows() const { return state_->rows(); }
+std::size_t EncoderBuilder::rows_with_target() const { return state_->rows_with_target(); }
+
+Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
+  EncoderBuilder builder(options);
+  builder.add(table);
+  return builder.finish();
+}
+
+}  // namespace dma
