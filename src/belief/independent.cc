@@ -173,9 +173,8 @@ class IndependentBelief<T>::State {
   }
   State(const State& other, TrainingOptions options)
       : State(other.known.architecture(), other.known.prior, std::move(options), other.known.own) {
-    Arrays parameters;
-    other.known.likelihood->store(parameters);
-    known.likelihood->restore(parameters);
+    known.likelihood = detail::likelihood_with(*other.known.likelihood, known.options,
+                                               known.architecture().outputs());
     known.posterior = other.known.posterior;
     known.show_likelihood();
     known.ledger = other.known.ledger;

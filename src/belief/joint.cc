@@ -1,23 +1,19 @@
 #include <dma/belief/joint.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include <dma/base/parallel.h>
 
 #include "base/require.h"
 #include "belief/batches.h"
+#include "belief/joint_arrays.h"
 #include "belief/joint_cavity.h"
 #include "belief/joint_fit.h"
+#include "belief/joint_predictor.h"
 #include "belief/training.h"
 
 namespace dma {
 namespace {
 
 using detail::require;
-
-constexpr std::size_t rows_per_task = 512;
 
 void validate(const Architecture& architecture, const TrainingOptions& options) {
   architecture.validate(Rule::linear);
@@ -27,65 +23,6 @@ void validate(const Architecture& architecture, const TrainingOptions& options) 
   detail::validate(options);
   require(options.ledger != LedgerMode::average, "a joint belief has no ledger 'average'");
 }
-
-// ------------------------------------------------------------------------------------------- predictions
-
-class KnowledgePredictor final : public Predictor {
- public:
-  explicit KnowledgePredictor(const JointKnowledge& known)
-      : architecture_(known.function.architecture),
-        function_(detail::cpu_backend().predictor(known.function)),
-        likelihood_(known.likelihood),
-        noise_inputs_(known.noise_inputs) {
-    if (known.log_noise) log_noise_ = detail::cpu_backend().predictor(*known.log_noise);
-  }
-
-  OutputMoments outputs(std::span<const double> inputs, std::size_t rows,
-                        std::size_t threads) const override {
-    OutputMoments result = detail::room_for(architecture_, rows);
-    if (log_noise_) {
-      result.log_scale_mean.resize(rows);
-      result.log_scale_variance.resize(rows);
-    }
-    const std::size_t width = architecture_.inputs();
-    detail::parallel_ranges(rows, rows_per_task, threads, [&](std::size_t begin, std::size_t end) {
-      predict_part(inputs.subspan(begin * width, (end - begin) * width), begin, end, result);
-    });
-    return result;
-  }
-
-  Prediction predict(std::span<const double> inputs, std::size_t rows,
-                     std::size_t threads) const override {
-    return predictive(outputs(inputs, rows, threads));
-  }
-
-  Prediction predictive(const OutputMoments& moments) const {
-    Prediction result = likelihood_->predictive(moments.outputs(), moments.log_scale());
-    // Members of a mixture that disagree on the noise are to be mixed by its log.
-    if (result.noise_spread.empty()) result.noise_spread.resize(result.mean.size());
-    return result;
-  }
-
- private:
-  void predict_part(std::span<const double> inputs, std::size_t begin, std::size_t end,
-                    OutputMoments& result) const {
-    const std::size_t rows = end - begin;
-    const std::size_t outputs = architecture_.outputs();
-    double* mean = result.mean.data() + begin * outputs;
-    double* covariance =
-        outputs > 1 ? result.covariance.data() + begin * outputs * outputs : nullptr;
-    function_->predict(inputs, rows, mean, result.variance.data() + begin * outputs, covariance);
-    if (!log_noise_) return;
-    log_noise_->predict(detail::noise_inputs(inputs, {mean, rows}, noise_inputs_), rows,
-                        result.log_scale_mean.data() + begin,
-                        result.log_scale_variance.data() + begin, nullptr);
-  }
-
-  Architecture architecture_;
-  std::unique_ptr<detail::JointPredictor> function_, log_noise_;  // the latter may be null
-  std::shared_ptr<const Likelihood> likelihood_;
-  NoiseInputs noise_inputs_;
-};
 
 // Some of the rows, evenly spaced.
 std::vector<double> some_inputs(const Data& rows) {
@@ -120,8 +57,6 @@ Certificate certify(const JointPosterior& function, const Data& rows, const Boun
   return certificate;
 }
 
-// ---------------------------------------------------------------------------------------------- the ledger
-
 void append_messages(JointLedger& ledger, const JointLedger& more) {
   ledger.gradients.insert(ledger.gradients.end(), more.gradients.begin(), more.gradients.end());
   ledger.shifts.insert(ledger.shifts.end(), more.shifts.begin(), more.shifts.end());
@@ -142,78 +77,6 @@ void erase_messages(JointLedger& ledger, std::span<const std::size_t> messages) 
     kept.gradients.insert(kept.gradients.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
   }
   ledger = std::move(kept);
-}
-
-// ---------------------------------------------------------------------------------------------- as arrays
-
-void put(const JointPosterior& posterior, const std::string& name, Arrays& stored) {
-  stored.put(name + "mean", posterior.mean);
-  stored.put(name + "prior_precision", posterior.prior_precision);
-  stored.put(name + "factor", posterior.factor);
-  if (!posterior.centre.empty()) stored.put(name + "centre", posterior.centre);
-}
-
-bool all_finite(const std::vector<double>& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](double n) { return std::isfinite(n); });
-}
-
-JointPosterior take_posterior(const Architecture& architecture, JointUnit unit,
-                              const std::string& name, Arrays& stored) {
-  const std::size_t weights = architecture.weight_count();
-  std::size_t square = 0;
-  require(!__builtin_mul_overflow(weights, weights + 1, &square),
-          "says that an array is larger than can be");
-  JointPosterior posterior{architecture, unit, stored.take<double>(name + "mean", {weights}),
-                           stored.take<double>(name + "prior_precision", {weights}),
-                           stored.take<double>(name + "factor", {square / 2})};
-  if (stored.has(name + "centre")) {
-    posterior.centre = stored.take<double>(name + "centre", {weights});
-  }
-  for (const auto* numbers :
-       {&posterior.mean, &posterior.prior_precision, &posterior.factor, &posterior.centre}) {
-    require(all_finite(*numbers), "a joint posterior is not finite");
-  }
-  for (std::size_t i = 0; i < weights; ++i) {
-    require(posterior.factor[i * (i + 3) / 2] > 0 && posterior.prior_precision[i] > 0,
-            "a joint posterior is not a proper Gaussian");
-  }
-  return posterior;
-}
-
-JointLedger take_ledger(std::size_t rows, const Architecture& architecture, Arrays& stored) {
-  if (rows == 0) return {};
-  std::size_t messages = 0;
-  std::size_t size = 0;
-  require(!__builtin_mul_overflow(rows, architecture.outputs(), &messages) &&
-              !__builtin_mul_overflow(messages, architecture.weight_count(), &size),
-          "says that an array is larger than can be");
-  JointLedger ledger{stored.take<double>("function.ledger.gradients", {size}),
-                     stored.take<double>("function.ledger.shifts", {messages})};
-  require(all_finite(ledger.gradients) && all_finite(ledger.shifts),
-          "a message of the ledger is not finite");
-  return ledger;
-}
-
-NoiseInputs take_noise_inputs(std::size_t width, Arrays& stored) {
-  const auto scale = stored.take<double>("noise_inputs.scale", {2});
-  NoiseInputs inputs{scale[0], scale[1], stored.take<double>("noise_inputs.low", {width}),
-                     stored.take<double>("noise_inputs.high", {width})};
-  bool sound = inputs.value_deviation > 0;
-  for (std::size_t k = 0; sound && k < width; ++k) sound = inputs.low[k] <= inputs.high[k];
-  require(sound, "the range of a noise network's inputs is empty");
-  return inputs;
-}
-
-void take_noise(const Architecture& function, Arrays& stored, JointKnowledge& known) {
-  if (!stored.has("log_noise.widths")) return;
-  Architecture architecture = function;
-  const auto widths = stored.take<std::uint64_t>("log_noise.widths");
-  architecture.widths.assign(widths.begin(), widths.end());
-  architecture.validate(Rule::linear);
-  require(architecture.inputs() == function.inputs() + 1 && architecture.outputs() == 1,
-          "a noise network does not fit its function");
-  known.noise_inputs = take_noise_inputs(architecture.inputs(), stored);
-  known.log_noise = take_posterior(architecture, JointUnit::step, "log_noise.", stored);
 }
 
 }  // namespace
@@ -293,7 +156,7 @@ class JointBelief::State {
     result.stopped = fit->stopped();
     result.train_nll = fit->train_nll();
     JointCertificate certificate{.damping = fit->damping(), .step_left = fit->step_left()};
-    const KnowledgePredictor predictor(*known);
+    const detail::KnowledgePredictor predictor(*known);
     OutputMoments moments = predictor.outputs(rows.inputs, rows.rows, 1);
     detail::take_out_own_messages(*fit->terms_of(rows), fit->values(rows), moments, certificate);
     result.cavity_predictions = predictor.predictive(moments);
@@ -321,19 +184,14 @@ JointBelief::JointBelief(Architecture architecture, TrainingOptions options, Joi
 JointBelief::JointBelief(Architecture architecture, Arrays stored, const Heard& heard,
                          TrainingOptions options, JointOptions own)
     : JointBelief(std::move(architecture), std::move(options), own) {
+  State& state = *state_;
   std::size_t rows = 0;
   for (const std::size_t count : heard.batch_rows) rows += count;
-  const Architecture& network = state_->architecture;
-  JointKnowledge known;
-  known.function = take_posterior(network, JointUnit::leaky_relu, "function.", stored);
-  known.ledger = take_ledger(state_->keeps_ledger() ? rows : 0, network, stored);
-  const auto likelihood = state_->options.likelihood->for_outputs(network.outputs());
-  likelihood->restore(stored);
-  known.likelihood = likelihood->clone();
-  take_noise(network, stored, known);
-  state_->known = std::move(known);
-  state_->batches.stand(heard.batch_rows);
-  state_->heard_all = heard.all;
+  state.known = detail::restore(state.architecture,
+                                state.options.likelihood->for_outputs(state.architecture.outputs()),
+                                state.keeps_ledger() ? rows : 0, std::move(stored));
+  state.batches.stand(heard.batch_rows);
+  state.heard_all = heard.all;
 }
 
 JointBelief::~JointBelief() = default;
@@ -408,7 +266,7 @@ void JointBelief::forget(std::span<const std::size_t> batches) {
 std::size_t JointBelief::batches() const { return state_->batches.size(); }
 
 std::unique_ptr<Predictor> JointBelief::predictor() const {
-  return std::make_unique<KnowledgePredictor>(state_->fitted());
+  return std::make_unique<detail::KnowledgePredictor>(state_->fitted());
 }
 
 std::vector<double> JointBelief::sample_functions(std::span<const double> inputs, std::size_t rows,
@@ -438,25 +296,7 @@ std::size_t JointBelief::ledger_bytes() const {
   return state_->known ? state_->known->ledger.bytes() : 0;
 }
 
-Arrays JointBelief::store() const {
-  const JointKnowledge& known = state_->fitted();
-  Arrays stored;
-  put(known.function, "function.", stored);
-  if (!known.ledger.shifts.empty()) {
-    stored.put("function.ledger.gradients", known.ledger.gradients);
-    stored.put("function.ledger.shifts", known.ledger.shifts);
-  }
-  known.likelihood->store(stored);
-  if (!known.log_noise) return stored;
-  const auto& widths = known.log_noise->architecture.widths;
-  const NoiseInputs& inputs = known.noise_inputs;
-  stored.put("log_noise.widths", std::vector<std::uint64_t>(widths.begin(), widths.end()));
-  put(*known.log_noise, "log_noise.", stored);
-  stored.put("noise_inputs.scale", std::vector<double>{inputs.value_mean, inputs.value_deviation});
-  stored.put("noise_inputs.low", inputs.low);
-  stored.put("noise_inputs.high", inputs.high);
-  return stored;
-}
+Arrays JointBelief::store() const { return detail::store(state_->fitted()); }
 
 void JointBelief::drop_ledger() {
   state_->heard_all = state_->heard_all && state_->batches.size() == 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/require.h"
+#include "belief/training.h"
 #include "likelihood/gaussian.h"
 
 namespace dma::detail {
@@ -33,10 +34,8 @@ JointFit::JointFit(const JointKnowledge& known, const TrainingOptions& options,
     : options_(options),
       own_(own),
       function_(known.function, own.by_column),
-      likelihood_(options.likelihood->for_outputs(known.function.architecture.outputs())) {
-  Arrays parameters;
-  known.likelihood->store(parameters);
-  likelihood_->restore(parameters);
+      likelihood_(
+          likelihood_with(*known.likelihood, options, known.function.architecture.outputs())) {
   if (known.log_noise) noise_.emplace(*known.log_noise, known.noise_inputs, own.by_column);
 }
 

@@ -25,4 +25,14 @@ void detail::validate(const TrainingOptions& options) {
   require(options.likelihood != nullptr, "there is no likelihood");
 }
 
+std::unique_ptr<Likelihood> detail::likelihood_with(const Likelihood& learnt,
+                                                    const TrainingOptions& options,
+                                                    std::size_t outputs) {
+  auto likelihood = options.likelihood->for_outputs(outputs);
+  Arrays parameters;
+  learnt.store(parameters);
+  likelihood->restore(parameters);
+  return likelihood;
+}
+
 }  // namespace dma

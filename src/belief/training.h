@@ -13,4 +13,8 @@ inline bool is_over(std::size_t settled, double tolerance, std::size_t patience)
   return tolerance > 0 && patience > 0 && settled >= patience;
 }
 
+// The options' likelihood for so many outputs, with the parameters that another one has learnt.
+std::unique_ptr<Likelihood> likelihood_with(const Likelihood& learnt,
+                                            const TrainingOptions& options, std::size_t outputs);
+
 }  // namespace dma::detail

@@ -1,0 +1,16 @@
+// belief/joint_arrays.h: what a joint belief knows, as the arrays of a file.
+#pragma once
+
+#include <dma/base/arrays.h>
+#include <dma/belief/joint.h>
+
+namespace dma::detail {
+
+Arrays store(const JointKnowledge& known);
+
+// With a ledger of so many rows; none: 0. The parameters of the likelihood are in the arrays too. Throws NetworkError
+// if the arrays are not those of such a network.
+JointKnowledge restore(const Architecture& architecture, std::unique_ptr<Likelihood> likelihood,
+                       std::size_t ledger_rows, Arrays stored);
+
+}  // namespace dma::detail

@@ -1,0 +1,33 @@
+// belief/joint_predictor.h: predictions of a joint belief: its function, and the noise around it.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include <dma/belief/joint.h>
+
+#include "belief/joint_backend.h"
+
+namespace dma::detail {
+
+class KnowledgePredictor final : public Predictor {
+ public:
+  explicit KnowledgePredictor(const JointKnowledge& known);
+
+  OutputMoments outputs(std::span<const double> inputs, std::size_t rows,
+                        std::size_t threads) const override;
+  Prediction predict(std::span<const double> inputs, std::size_t rows,
+                     std::size_t threads) const override;
+  Prediction predictive(const OutputMoments& moments) const;
+
+ private:
+  void predict_part(std::span<const double> inputs, std::size_t begin, std::size_t end,
+                    OutputMoments& result) const;
+
+  Architecture architecture_;
+  std::unique_ptr<JointPredictor> function_, log_noise_;  // the latter may be null
+  std::shared_ptr<const Likelihood> likelihood_;
+  NoiseInputs noise_inputs_;
+};
+
+}  // namespace dma::detail
