@@ -2,8 +2,6 @@
 // bits as one at a time.
 #include <hwy/highway.h>
 
-#include <limits>
-
 #include "kernels/layer.h"
 #include "kernels/unit.h"
 
@@ -43,10 +41,10 @@ Closed close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message
   const hn::CappedTag<T, slack> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto one = hn::Set(d, T(1));
-  const auto largest = hn::Set(d, std::numeric_limits<T>::max());
-  const auto rounding = hn::Set(d, -rounding_of_precision<T>);
-  auto is_proper = hn::FirstN(d, lanes);
-  auto negative = hn::Zero(d);
+  const auto rounding = hn::Set(d, rounding_of_precision<T>);
+  auto not_finite = hn::Zero(d);  // 0 times a number is 0, unless the number is not finite
+  auto least_precision = one;
+  auto least_message = hn::Zero(d);  // with the rounding that it may have
   std::size_t k = 0;
   for (; k + lanes <= belief.weights; k += lanes) {
     const auto mean = hn::LoadU(d, belief.mean + k);
@@ -64,13 +62,19 @@ Closed close_batch(const BatchBelief<T>& belief, const InputMessages<T>& message
     const auto new_tau = hn::Add(hn::LoadU(d, belief.cavity_tau + k), tau);
     hn::StoreU(new_rho, d, new_belief.rho + k);
     hn::StoreU(new_tau, d, new_belief.tau + k);
-    const auto is_finite = hn::And(hn::Le(new_rho, largest), hn::Le(hn::Abs(new_tau), largest));
-    is_proper = hn::And(is_proper, hn::And(is_finite, hn::Gt(new_rho, hn::Zero(d))));
-    const auto is_negative = hn::Lt(rho, hn::Mul(rounding, new_rho));
-    negative = hn::Add(negative, hn::IfThenElseZero(is_negative, one));
+    not_finite = hn::MulAdd(hn::Zero(d), new_rho, not_finite);
+    not_finite = hn::MulAdd(hn::Zero(d), new_tau, not_finite);
+    least_precision = hn::Min(least_precision, new_rho);
+    least_message = hn::Min(least_message, hn::Add(rho, hn::Mul(rounding, new_rho)));
   }
-  Closed closed{hn::AllTrue(d, is_proper),
-                static_cast<std::size_t>(hn::GetLane(hn::SumOfLanes(d, negative)))};
+  const auto proper =
+      hn::And(hn::Eq(not_finite, hn::Zero(d)), hn::Gt(least_precision, hn::Zero(d)));
+  Closed closed{.proper = hn::AllTrue(d, proper)};
+  if (!hn::AllTrue(d, hn::Eq(least_message, hn::Zero(d)))) {  // seldom
+    for (std::size_t j = 0; j < k; ++j) {
+      if (message.rho[j] < -rounding_of_precision<T> * new_belief.rho[j]) ++closed.negative;
+    }
+  }
   for (; k < belief.weights; ++k) close_weight(belief, message, new_belief, k, closed);
   return closed;
 }

@@ -587,6 +587,7 @@ TEST(BatchKernels, SimdEqualsScalarToTheBit) {
           };
           EXPECT_FALSE(with_variance(0).proper) << k;
           EXPECT_FALSE(with_variance(std::nan("")).proper) << k;
+          EXPECT_FALSE(with_variance(-start_variance[k]).proper) << k;
           const Closed wider = with_variance(1.1 * start_variance[k]);
           EXPECT_TRUE(wider.proper) << k;
           EXPECT_EQ(wider.negative, 1U) << k;
