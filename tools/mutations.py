@@ -77,10 +77,6 @@ def complaints(every):
                 yield f"{mutation.name}: there is no tests/{test}_test.cc"
 
 
-def target_of(test):
-    return test.replace("/", "_") + "_test"
-
-
 class Scratch:
     """A copy of the checkout and its build."""
 
@@ -89,6 +85,7 @@ class Scratch:
         self.build = directory / "build"
         self.pristine = directory / "pristine"  # the build of the unmutated tree
         self.jobs = jobs
+        self.programs = {}  # by test; a program holds several
         self.members = {}
         self.seconds = {}
         self.source.mkdir(parents=True, exist_ok=True)
@@ -121,13 +118,10 @@ class Scratch:
         if self.pristine.exists():
             self.restore_build()
         self.build.mkdir(exist_ok=True)
-        for command in (
-            ("cmake", "-S", str(self.source), "-B", str(self.build), *CONFIGURE),
-            ("ninja", f"-j{self.jobs}", *(target_of(test) for test in tests)),
-        ):
-            done = self.run(*command)
-            if done.returncode != 0:
-                raise Failure(f"the unmutated tree does not build:\n{done.stdout[-3000:]}{done.stderr}")
+        self.require("cmake", "-S", str(self.source), "-B", str(self.build), *CONFIGURE)
+        listed = (self.build / "tests/CTestTestfile.cmake").read_text()
+        self.programs = dict(re.findall(r'add_test\(\[=\[(\S+)\]=\] "[^"]*/(\w+)"', listed))
+        self.require("ninja", f"-j{self.jobs}", *sorted({self.programs[test] for test in tests}))
         for test in tests:
             self.members[test] = self.members_of(test)
             start = time.monotonic()
@@ -139,12 +133,25 @@ class Scratch:
         shutil.rmtree(self.pristine, ignore_errors=True)
         shutil.copytree(self.build, self.pristine, symlinks=True)
 
+    def require(self, *command):
+        done = self.run(*command)
+        if done.returncode != 0:
+            raise Failure(f"the unmutated tree does not build:\n{done.stdout[-3000:]}{done.stderr}")
+
     def restore_build(self):
         shutil.rmtree(self.build)
         shutil.copytree(self.pristine, self.build, symlinks=True)
 
+    def own_objects(self, test):
+        folder = f"tests/CMakeFiles/{self.programs[test]}.dir"
+        return [f"{folder}/{name}.cc.o" for name in (f"{test}_test", "main")]
+
     def link_command(self, test):
-        return self.run("ninja", "-t", "commands", "-s", f"tests/{target_of(test)}").stdout.strip()
+        """Without the program's other tests: an inline function in one of them may be of the unmutated tree."""
+        program = self.programs[test]
+        command = self.run("ninja", "-t", "commands", "-s", f"tests/{program}").stdout.strip()
+        own = self.own_objects(test)
+        return re.sub(rf"\S*/{program}\.dir/\S+\.o", lambda found: found[0] if found[0] in own else "", command)
 
     def members_of(self, test):
         """The library's objects that the linker takes for this test."""
@@ -160,13 +167,7 @@ class Scratch:
 
     def build_test(self, test):
         """Only what the test links is compiled again; the rest of the library stays as it was."""
-        target = target_of(test)
-        own = [
-            path
-            for path in self.run("ninja", "-t", "inputs", f"tests/{target}").stdout.split()
-            if path.endswith(".o") and f"/{target}.dir/" in path
-        ]
-        done = self.run("ninja", f"-j{self.jobs}", *own, *self.members[test])
+        done = self.run("ninja", f"-j{self.jobs}", *self.own_objects(test), *self.members[test])
         if done.returncode != 0:
             return done.stdout
         fresh = " ".join(self.members[test])
