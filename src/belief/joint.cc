@@ -6,6 +6,7 @@
 #include "belief/batches.h"
 #include "belief/joint_arrays.h"
 #include "belief/joint_cavity.h"
+#include "belief/joint_certificate.h"
 #include "belief/joint_fit.h"
 #include "belief/joint_predictor.h"
 #include "belief/training.h"
@@ -22,39 +23,6 @@ void validate(const Architecture& architecture, const TrainingOptions& options) 
   }
   detail::validate(options);
   require(options.ledger != LedgerMode::average, "a joint belief has no ledger 'average'");
-}
-
-// Some of the rows, evenly spaced.
-std::vector<double> some_inputs(const Data& rows) {
-  constexpr std::size_t most = 100;
-  const std::size_t count = std::min(rows.rows, most);
-  const std::size_t width = rows.inputs.size() / rows.rows;
-  std::vector<double> inputs;
-  for (std::size_t n = 0; n < count; ++n) {
-    const auto row = rows.inputs.subspan(n * rows.rows / count * width, width);
-    inputs.insert(inputs.end(), row.begin(), row.end());
-  }
-  return inputs;
-}
-
-// What the layers' precisions are, and what only a joint belief has to answer for.
-Certificate certify(const JointPosterior& function, const Data& rows, const Bounded& bounded,
-                    JointCertificate joint) {
-  const std::vector<double> inputs = some_inputs(rows);
-  joint.linearisation_error = detail::linearisation_error(function, inputs);
-  Certificate certificate{.examples = inputs.size() / function.architecture.inputs(),
-                          .bounded = bounded,
-                          .joint = joint,
-                          .layers = {}};
-  const Architecture& architecture = function.architecture;
-  const auto variances = marginal_variances(function);
-  for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    const auto own = architecture.layer(l).part(variances);
-    const auto [least, most] = std::minmax_element(own.begin(), own.end());
-    certificate.layers.push_back(
-        {.smallest_precision = 1 / *most, .largest_precision = 1 / *least});
-  }
-  return certificate;
 }
 
 void append_messages(JointLedger& ledger, const JointLedger& more) {
@@ -162,7 +130,7 @@ class JointBelief::State {
     result.cavity_predictions = predictor.predictive(moments);
     result.cavity = known->likelihood->score(rows.targets, result.cavity_predictions);
     result.ledger_bytes = known->ledger.bytes();
-    result.certificate = certify(known->function, rows, fit->bounded(rows), certificate);
+    result.certificate = detail::certify(known->function, rows, fit->bounded(rows), certificate);
     return result;
   }
 

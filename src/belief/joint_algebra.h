@@ -1,7 +1,7 @@
 // belief/joint_algebra.h: a joint Gaussian over the weights as matrices: precision = L L'.
 #pragma once
 
-#include <dma/belief/joint.h>
+#include <dma/belief/joint_posterior.h>
 #include <dma/likelihood/likelihood.h>
 
 #include "backend/dense.h"
@@ -32,9 +32,6 @@ Vector mean_of(const JointPosterior& posterior);
 void set_mean(const Vector& mean, JointPosterior& posterior);
 // Where the messages were linearised.
 Vector centre_of(const JointPosterior& posterior);
-
-// See JointCertificate. Over a few functions, drawn with a seed of its own.
-double linearisation_error(const JointPosterior& posterior, std::span<const double> inputs);
 
 // Factors for Block::write_gradients(): the gradients of this output alone.
 std::vector<double> only_output(std::size_t output, std::size_t outputs, std::size_t rows);

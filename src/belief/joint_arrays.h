@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dma/base/arrays.h>
-#include <dma/belief/joint.h>
+#include <dma/belief/joint_posterior.h>
 
 namespace dma::detail {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include <dma/belief/joint.h>
+#include <dma/belief/joint_posterior.h>
 
 #include "layers/block.h"
 

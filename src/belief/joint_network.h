@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <dma/belief/joint.h>
+#include <dma/belief/joint_posterior.h>
 
 #include "belief/joint_algebra.h"
 #include "belief/joint_backend.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include <dma/belief/joint.h>
+#include <dma/belief/joint_posterior.h>
 
 #include "belief/joint_backend.h"
 

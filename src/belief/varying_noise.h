@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include <dma/belief/joint.h>
+#include <dma/belief/joint_posterior.h>
 
 #include "belief/joint_network.h"
 
@@ -14,6 +14,7 @@ namespace dma::detail {
 // was learnt from: noise is not extrapolated.
 std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const double> values,
                                  const NoiseInputs& known);
+
 class VaryingNoise {
  public:
   // Noise around this function. The seed draws the weights that it starts from.

@@ -39,69 +39,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include <dma/belief/belief.h>
-#include <dma/layers/architecture.h>
-#include <dma/likelihood/likelihood.h>
+#include <dma/belief/joint_posterior.h>
 
 namespace dma {
 
-// Bounds of a prior precision that is learnt: beyond them the rows cannot tell more from less.
-inline constexpr double least_prior_precision = 1e-4;
-inline constexpr double most_prior_precision = 1e6;
-
 // With at least this many rows, a network learns from this many first, then from all.
 inline constexpr std::size_t many_rows = 3000;
-
-struct JointPosterior {
-  Architecture architecture;
-  JointUnit unit;
-  std::vector<double> mean;             // of every weight, in the flat order
-  std::vector<double> prior_precision;  // of every weight, around 0
-  std::vector<double> factor;           // L, precision = L L': lower triangle, row by row
-  // c, where the messages were linearised; empty: at the mean. Once rows came or went while the others' messages
-  // stood, the mean is no longer there, and the messages know nothing of the network at the new mean: the function
-  // that they speak of is f(x; c) + J (w - c), J = df/dw at c.
-  std::vector<double> centre = {};
-};
-
-OutputMoments outputs_of(const JointPosterior& posterior, std::span<const double> inputs,
-                         std::size_t rows);
-
-// `count` functions drawn from the posterior, each evaluated at all rows: count x rows x outputs. They are linear in the
-// weights around the mean, as the messages were, so that their moments are those of outputs_of().
-std::vector<double> sample_functions(const JointPosterior& posterior,
-                                     std::span<const double> inputs, std::size_t rows,
-                                     std::size_t count, std::uint64_t seed);
-
-// Variance of each weight on its own.
-std::vector<double> marginal_variances(const JointPosterior& posterior);
-
-// Divides these messages of the ledger out of the posterior; they ascend. The ledger is left as it is. If it holds every row
-// that the posterior has heard, the precision is put together anew from the rows that stay: a difference would keep the
-// rounding of what went, which may be far more than what stays.
-void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<const std::size_t> rows,
-            bool all_in_ledger = false);
-
-// What a noise network sees: the inputs and the function's value, standardised, none further out than in
-// the rows it was learnt from.
-struct NoiseInputs {
-  double value_mean = 0, value_deviation = 1;
-  std::vector<double> low = {}, high = {};  // of every input, then of the value
-};
-
-// A function of the inputs, and the noise around it.
-struct JointKnowledge {
-  JointPosterior function = {};
-  JointLedger ledger = {};  // the function's; empty if not kept
-  std::shared_ptr<const Likelihood> likelihood = {};
-  // The log of the likelihood's scale (the noise variance), as a network; none if the scale is the likelihood's own.
-  std::optional<JointPosterior> log_noise = {};
-  NoiseInputs noise_inputs = {};
-};
 
 struct JointOptions {
   bool by_column =
