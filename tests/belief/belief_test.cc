@@ -185,6 +185,11 @@ TEST_P(EachBelief, IsTheSameOnceItWasStored) {
   auto copy = belief->copy(few_epochs());
   copy->forget(1);
   expect_same(again->store(), copy->store());
+  // The mean has moved away from where the messages were linearised.
+  const Heard fewer{std::vector<std::size_t>(5, 5)};
+  const auto moved = GetParam().restore(copy->store(), fewer, few_epochs());
+  expect_same(moved->store(), copy->store());
+  expect_same(predict(*moved, rows), predict(*copy, rows));
 }
 
 TEST_P(EachBelief, ACopyGoesItsOwnWay) {
@@ -295,6 +300,27 @@ TEST_P(EachBelief, NamesWhatItCannotUse) {
   EXPECT_THROW(GetParam().make({.likelihood = nullptr}), NetworkError);
   EXPECT_THROW(GetParam().make({.tolerance = -1}), NetworkError);
   EXPECT_THROW(GetParam().make({.likelihood = gaussian({.variance = {0}})}), NetworkError);
+}
+
+TEST(JointBelief, KnowsTheRangeOfItsInputsIfItsNoiseDependsOnThem) {
+  const Rows rows = wave(30, 9);
+  TrainingOptions options = few_epochs();
+  options.max_epochs = 30;  // some of them for the noise
+  JointBelief belief(network, options);
+  belief.append(rows.data());
+  belief.fit();
+  const InputRange range = belief.seen_inputs();
+  ASSERT_EQ(range.low.size(), 2U);
+  for (std::size_t k = 0; k < 2; ++k) {
+    double low = rows.inputs[k];
+    double high = low;
+    for (std::size_t n = 0; n < 30; ++n) {
+      low = std::min(low, rows.inputs[2 * n + k]);
+      high = std::max(high, rows.inputs[2 * n + k]);
+    }
+    EXPECT_EQ(range.low[k], low);
+    EXPECT_EQ(range.high[k], high);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

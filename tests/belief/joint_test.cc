@@ -1,5 +1,6 @@
 // Weights as one variable: against finite differences, and against exact Bayesian linear regression, which
 // a network without hidden layers is.
+#include "belief/joint_cavity.h"
 #include "belief/joint_network.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/log_variance.h"
@@ -476,6 +477,21 @@ TEST(LogVariance, EndsAtTheMaximum) {
   const double right = (squares[1] * std::exp(-values[1]) - 2000) / 2;
   EXPECT_NEAR(right - left, 0.1 * (values[1] - values[0]) / 2, 1e-4);
   EXPECT_NEAR(right + left, 0.01 * (values[1] + values[0]) / 2, 1e-4);
+}
+
+// The posterior variance of a row is that of its noise: no digit of what the others say is left.
+TEST(Joint, ARowThatStandsAloneHasNoCavity) {
+  const std::vector<double> targets{1, 1};
+  const std::vector<double> values{0.2, 0.2};
+  const GaussianTerms terms(targets, std::vector<double>{0.5, 0.5});
+  OutputMoments moments{values, {0.5, 0.25}};
+  JointCertificate certificate;
+  detail::take_out_own_messages(terms, values, moments, certificate);
+  EXPECT_EQ(certificate.rows_alone, 1U);
+  EXPECT_EQ(certificate.largest_leverage, 1);
+  EXPECT_TRUE(std::isnan(moments.mean[0]) && std::isnan(moments.variance[0]));
+  EXPECT_DOUBLE_EQ(moments.variance[1], 0.5);  // 0.25 / (1 - 0.25 / 0.5)
+  EXPECT_DOUBLE_EQ(moments.mean[1], 0.2 - 0.5 * (1 - 0.2) / 0.5);
 }
 
 TEST(Joint, RefusesWhatItIsNot) {
