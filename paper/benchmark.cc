@@ -1,16 +1,16 @@
-// dma benchmark: compares with published figures on the standard splits of the nine UCI sets.
+// dma benchmark: fits and scores the sets of a folder on their splits, beside published and measured figures of others.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 
+#include "cli/bad_input.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "experiments/statistics.h"
 #include "paper/commands.h"
-#include "paper/uci.h"
+#include "paper/comparison.h"
+#include "paper/sets.h"
 
 namespace dma::cli {
 namespace {
@@ -39,6 +39,7 @@ struct Arguments {
   std::filesystem::path data;
   std::vector<std::string> sets;
   std::vector<std::string> settings{"default"};
+  std::vector<std::string> compare;  // files
   std::size_t splits = 0;
   std::size_t threads = 0;
   std::size_t epochs = 0;
@@ -46,156 +47,97 @@ struct Arguments {
   bool json = false;
 };
 
-// Mean rank in log-likelihood: dma first, then the others in their order.
-std::vector<double> average_ranks(const std::vector<SetScore>& scores) {
-  std::vector<double> sums(rivals.size() + 1, 0);
-  for (const SetScore& score : scores) {
-    // Published figures have two decimals, so ours is compared with as many.
-    std::vector<double> values{std::round(score.ll.mean * 100) / 100};
-    values.insert(values.end(), score.published->ll.begin(), score.published->ll.end());
-    const auto places = experiments::ranks(values);
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-      sums[k] += places[k] / static_cast<double>(scores.size());
-    }
-  }
-  return sums;
-}
+// What the runs of one setting gave.
+struct SettingScores {
+  Method method;
+  std::vector<std::vector<SplitScore>> splits;  // by set
+};
 
 // The Gaussian process, a good choice for small tables, on the splits it was run on.
-void print_process(const std::vector<SetScore>& scores) {
+constexpr std::size_t process_splits = 5;
+
+bool has_process(const BenchmarkSet& set) {
+  return set.published != nullptr && set.published->process_ll &&
+         set.test_rows.size() >= process_splits;
+}
+
+SetFigures first_splits(const std::vector<SplitScore>& splits) {
+  return summarise({splits.begin(), splits.begin() + process_splits});
+}
+
+void print_process(const std::vector<BenchmarkSet>& sets, const SettingScores& scores) {
   bool first = true;
-  for (const SetScore& score : scores) {
-    const UciSet& set = *score.published;
-    if (!set.process_ll || score.splits < 5) continue;
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    if (!has_process(sets[s])) continue;
     if (first) fmt::print("\nfirst five splits, log-likelihood and RMSE: dma; Gaussian process\n");
     first = false;
-    fmt::print("  {:<9} {:>7.3f} {:>7.4g}; {:>7.2f} {:>7.4g}\n", set.name, score.first_ll.mean,
-               score.first_rmse.mean, *set.process_ll, *set.process_rmse);
+    const SetFigures own = first_splits(scores.splits[s]);
+    const UciSet& set = *sets[s].published;
+    fmt::print("  {:<9} {:>7.3f} {:>7.4g}; {:>7.2f} {:>7.4g}\n", set.name, own.ll->mean,
+               own.rmse->mean, *set.process_ll, *set.process_rmse);
   }
 }
 
-void print_table(const std::vector<SetScore>& scores) {
-  const auto row = [&](std::string_view name, const auto& cell) {
-    fmt::print("{:<22}", name);
-    for (const SetScore& score : scores) fmt::print(" {:>9}", cell(score));
-    fmt::print("\n");
-  };
-  row("", [](const auto& s) { return std::string(s.published->name); });
-  fmt::print("test log-likelihood, mean over splits, in the target's unit\n");
-  row("dma", [](const auto& s) { return fmt::format("{:.3f}", s.ll.mean); });
-  row("  standard error", [](const auto& s) { return fmt::format("{:.3f}", s.ll.error); });
-  row("  cavity score", [](const auto& s) { return fmt::format("{:.3f}", s.cavity_ll.mean); });
+Json published_json(const BenchmarkSet& set) {
+  Json json;
+  if (has_process(set)) {
+    json["Gaussian process"] = {{"ll", *set.published->process_ll},
+                                {"rmse", *set.published->process_rmse}};
+  }
   for (std::size_t k = 0; k < rivals.size(); ++k) {
-    row(rivals[k], [k](const auto& s) { return fmt::format("{:.2f}", s.published->ll[k]); });
+    json[rivals[k]] = {{"ll", set.published->ll[k]}, {"rmse", set.published->rmse[k]}};
   }
-  fmt::print("RMSE\n");
-  row("dma", [](const auto& s) { return fmt::format("{:.4g}", s.rmse.mean); });
-  row("  standard error", [](const auto& s) { return fmt::format("{:.2g}", s.rmse.error); });
-  for (std::size_t k = 0; k < rivals.size(); ++k) {
-    row(rivals[k], [k](const auto& s) { return fmt::format("{:.4g}", s.published->rmse[k]); });
-  }
-  fmt::print("share of test targets inside the interval, %\n");
-  for (std::size_t k = 0; k < Metrics::levels.size(); ++k) {
-    row(fmt::format("  {:g} %", 100 * Metrics::levels[k]),
-        [k](const auto& s) { return fmt::format("{:.1f}", 100 * s.coverage[k]); });
-  }
-  row("seconds per fit", [](const auto& s) { return fmt::format("{:.2f}", s.seconds.mean); });
-  print_process(scores);
-  fmt::print("\naverage rank in log-likelihood over these sets (1 is best):");
-  const auto places = average_ranks(scores);
-  for (std::size_t k = 0; k < places.size(); ++k) {
-    fmt::print(" {} {:.2f}{}", k == 0 ? "dma" : rivals[k - 1], places[k],
-               k + 1 < places.size() ? "," : "\n");
-  }
+  return json;
 }
 
-Json to_json(const std::vector<SetScore>& scores) {
-  Json sets = Json::array();
-  for (const SetScore& score : scores) {
-    sets.push_back({{"name", score.published->name},
-                    {"splits", score.splits},
-                    {"rmse", score.rmse.mean},
-                    {"rmse_se", score.rmse.error},
-                    {"ll", score.ll.mean},
-                    {"ll_se", score.ll.error},
-                    {"cavity_ll", score.cavity_ll.mean},
-                    {"coverage", coverage_json(score.coverage)},
-                    {"seconds", score.seconds.mean}});
-    if (score.published->process_ll && score.splits >= 5) {
-      sets.back()["first_five"] = {{"ll", score.first_ll.mean}, {"rmse", score.first_rmse.mean}};
-      sets.back()["published"]["Gaussian process"] = {{"ll", *score.published->process_ll},
-                                                      {"rmse", *score.published->process_rmse}};
-    }
-    for (std::size_t k = 0; k < rivals.size(); ++k) {
-      sets.back()["published"][rivals[k]] = {{"ll", score.published->ll[k]},
-                                             {"rmse", score.published->rmse[k]}};
-    }
+Json to_json(const std::vector<BenchmarkSet>& sets, const SettingScores& scores,
+             const std::vector<Method>& others) {
+  Json list = Json::array();
+  std::vector<std::string> names;
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    names.push_back(sets[s].name);
+    list.push_back(to_json(sets[s].name, scores.method.sets.at(sets[s].name)));
+    if (sets[s].published != nullptr) list.back()["published"] = published_json(sets[s]);
+    if (!has_process(sets[s])) continue;
+    const SetFigures own = first_splits(scores.splits[s]);
+    list.back()["first_five"] = {{"ll", own.ll->mean}, {"rmse", own.rmse->mean}};
   }
-  Json places;
-  const auto average = average_ranks(scores);
-  for (std::size_t k = 0; k < average.size(); ++k)
-    places[k == 0 ? "dma" : rivals[k - 1]] = average[k];
-  return {{"sets", std::move(sets)}, {"average_rank", std::move(places)}};
-}
-
-// One row per setting: what each part of the method is worth.
-void print_settings(const std::vector<std::string>& names,
-                    const std::vector<std::vector<SetScore>>& scores) {
-  const auto print = [&](const char* title, const auto& cell) {
-    fmt::print("{:<22}", title);
-    for (const SetScore& score : scores.front()) fmt::print(" {:>9}", score.published->name);
-    fmt::print("\n");
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      fmt::print("{:<22}", names[k]);
-      for (const SetScore& score : scores[k]) fmt::print(" {:>9}", cell(score));
-      fmt::print("\n");
-    }
-  };
-  print("log-likelihood", [](const auto& s) { return fmt::format("{:.3f}", s.ll.mean); });
-  print("  standard error", [](const auto& s) { return fmt::format("{:.3f}", s.ll.error); });
-  print("cavity score", [](const auto& s) { return fmt::format("{:.3f}", s.cavity_ll.mean); });
-  print("RMSE", [](const auto& s) { return fmt::format("{:.4g}", s.rmse.mean); });
-  print("% in the 50 % interval",
-        [](const auto& s) { return fmt::format("{:.1f}", 100 * s.coverage[0]); });
-  print("% in the 95 % interval",
-        [](const auto& s) { return fmt::format("{:.1f}", 100 * s.coverage[3]); });
-  print("seconds per fit", [](const auto& s) { return fmt::format("{:.2f}", s.seconds.mean); });
+  std::vector<Method> methods{scores.method};
+  methods.insert(methods.end(), others.begin(), others.end());
+  const Ranks ranks = average_ranks(names, methods);
+  Json places = Json::object();
+  for (std::size_t k = 0; ranks.sets > 0 && k < methods.size(); ++k) {
+    places[methods[k].name] = ranks.mean[k];
+  }
+  return {{"sets", std::move(list)}, {"average_rank", std::move(places)}};
 }
 
 // Rank correlation of the cavity score with the test log-likelihood, over settings, by set.
-std::vector<double> cavity_correlations(const std::vector<std::vector<SetScore>>& scores) {
+std::vector<double> cavity_correlations(const std::vector<std::string>& sets,
+                                        const std::vector<SettingScores>& scores) {
   std::vector<double> result;
-  for (std::size_t s = 0; s < scores.front().size(); ++s) {
+  for (const std::string& set : sets) {
     std::vector<double> cavity;
     std::vector<double> test;
-    for (const auto& setting : scores) {
-      cavity.push_back(setting[s].cavity_ll.mean);
-      test.push_back(setting[s].ll.mean);
+    for (const SettingScores& setting : scores) {
+      cavity.push_back(setting.method.sets.at(set).cavity_ll->mean);
+      test.push_back(setting.method.sets.at(set).ll->mean);
     }
     result.push_back(experiments::rank_correlation(cavity, test));
   }
   return result;
 }
 
-void print_correlations(const std::vector<std::vector<SetScore>>& scores) {
-  const auto correlations = cavity_correlations(scores);
+void print_correlations(const std::vector<std::string>& sets,
+                        const std::vector<SettingScores>& scores) {
+  const auto correlations = cavity_correlations(sets, scores);
   double mean = 0;
-  fmt::print("{:<22}", "rank correlation");
-  for (const double one : correlations) {
-    fmt::print(" {:>9.2f}", one);
-    mean += one / static_cast<double>(correlations.size());
+  fmt::print("\nrank correlation of the cavity score with the log-likelihood, over settings:");
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    fmt::print("{} {} {:.2f}", s == 0 ? "" : ",", sets[s], correlations[s]);
+    mean += correlations[s] / static_cast<double>(sets.size());
   }
-  fmt::print(
-      "\nof the cavity score with the log-likelihood, over settings; mean over sets {:.2f}\n",
-      mean);
-}
-
-Json settings_json(const std::vector<std::string>& names,
-                   const std::vector<std::vector<SetScore>>& scores) {
-  Json json;
-  for (std::size_t k = 0; k < names.size(); ++k) json["settings"][names[k]] = to_json(scores[k]);
-  json["rank_correlation"] = cavity_correlations(scores);
-  return json;
+  fmt::print("; mean {:.2f}\n", mean);
 }
 
 RegressorOptions options_of(const std::string& name, const Arguments& arguments) {
@@ -207,34 +149,76 @@ RegressorOptions options_of(const std::string& name, const Arguments& arguments)
   return options;
 }
 
-void run(const Arguments& arguments) {
-  std::vector<UciTable> tables;
-  for (const UciSet& published : uci_sets) {
-    const bool wanted = arguments.sets.empty() ||
-                        std::find(arguments.sets.begin(), arguments.sets.end(), published.name) !=
-                            arguments.sets.end();
-    if (!wanted) continue;
-    tables.push_back(read_uci(arguments.data, published, arguments.splits, arguments.inner));
+std::vector<BenchmarkSet> read_sets(const Arguments& arguments) {
+  const std::vector<FoundSet> found = sets_in(arguments.data);
+  std::vector<BenchmarkSet> sets;
+  for (const std::string& name : arguments.sets) {
+    if (std::ranges::find(found, name, &FoundSet::name) != found.end()) continue;
+    std::string list;
+    for (const FoundSet& set : found) list += (list.empty() ? "" : ", ") + set.name;
+    throw BadInput(arguments.data.string() + ": no set '" + name + "'; the sets are " + list);
   }
+  for (const FoundSet& set : found) {
+    const auto& names = arguments.sets;
+    if (!names.empty() && std::ranges::find(names, set.name) == names.end()) continue;
+    sets.push_back(read_set(arguments.data, set, arguments.splits, arguments.inner));
+  }
+  return sets;
+}
+
+SettingScores run_setting(const std::string& name, const std::vector<BenchmarkSet>& sets,
+                          const Arguments& arguments) {
+  SettingScores scores;
+  scores.splits = run_splits(sets, options_of(name, arguments), arguments.threads);
+  scores.method.name = arguments.settings.size() > 1 ? name : "dma";
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    scores.method.sets[sets[s].name] = summarise(scores.splits[s]);
+  }
+  return scores;
+}
+
+Json report_json(const std::vector<BenchmarkSet>& sets, const std::vector<std::string>& names,
+                 const std::vector<SettingScores>& scores, const std::vector<Method>& others) {
+  if (scores.size() == 1) return to_json(sets, scores.front(), others);
+  Json json;
+  for (const SettingScores& one : scores) {
+    json["settings"][one.method.name] = to_json(sets, one, others);
+  }
+  json["rank_correlation"] = cavity_correlations(names, scores);
+  return json;
+}
+
+bool has_figures(const Method& method, const std::vector<BenchmarkSet>& sets) {
+  return std::ranges::any_of(
+      sets, [&](const BenchmarkSet& set) { return method.sets.contains(set.name); });
+}
+
+void run(const Arguments& arguments) {
+  std::vector<Method> others;
+  for (const std::string& file : arguments.compare) {
+    for (Method& method : read_methods(file)) others.push_back(std::move(method));
+  }
+  const std::vector<BenchmarkSet> sets = read_sets(arguments);
+  std::erase_if(others, [&](const Method& method) { return !has_figures(method, sets); });
+  for (Method& method : published_methods(sets)) others.push_back(std::move(method));
+  std::vector<std::string> names;
+  for (const BenchmarkSet& set : sets) names.push_back(set.name);
   const Interruption interruption;
-  std::vector<std::vector<SetScore>> scores;
+  std::vector<SettingScores> scores;
   for (const std::string& name : arguments.settings) {
     if (arguments.settings.size() > 1) fmt::print(stderr, "== {}\n", name);
-    const auto splits = run_splits(tables, options_of(name, arguments), arguments.threads);
-    scores.emplace_back();
-    for (std::size_t s = 0; s < tables.size(); ++s) {
-      scores.back().push_back(summarise(tables[s], splits[s]));
-    }
+    scores.push_back(run_setting(name, sets, arguments));
   }
-  if (scores.size() == 1) {
-    arguments.json ? fmt::print("{}\n", to_json(scores.front()).dump())
-                   : print_table(scores.front());
-  } else if (arguments.json) {
-    fmt::print("{}\n", settings_json(arguments.settings, scores).dump());
-  } else {
-    print_settings(arguments.settings, scores);
-    print_correlations(scores);
+  if (arguments.json) {
+    fmt::print("{}\n", report_json(sets, names, scores, others).dump());
+    return;
   }
+  std::vector<Method> methods;
+  for (const SettingScores& one : scores) methods.push_back(one.method);
+  methods.insert(methods.end(), others.begin(), others.end());
+  print(names, methods);
+  if (scores.size() == 1) print_process(sets, scores.front());
+  if (scores.size() > 1) print_correlations(names, scores);
 }
 
 }  // namespace
@@ -242,13 +226,10 @@ void run(const Arguments& arguments) {
 void add_benchmark(Command app) {
   auto arguments = std::make_shared<Arguments>();
   const Command command =
-      app.command("benchmark", "compare with published figures on the UCI sets");
+      app.command("benchmark", "fit and score sets on given splits, beside the figures of others");
   command.option("--data", arguments->data, "folder with NAME.csv[.gz] and NAME.splits.json[.gz]")
       .text("DIR");
-  std::vector<std::string> set_names;
-  for (const UciSet& set : uci_sets) set_names.emplace_back(set.name);
-  command.option("--sets", arguments->sets, "run only these sets (default: all nine)")
-      .one_of(set_names)
+  command.option("--sets", arguments->sets, "run only these sets (default: all in the folder)")
       .text("NAME...");
   std::vector<std::string> setting_names;
   std::string list;
@@ -274,8 +255,16 @@ void add_benchmark(Command app) {
   command.option("--epochs", arguments->epochs, "another limit than fit's own")
       .whole(0, most_epochs)
       .text("N");
+  command
+      .option("--compare", arguments->compare,
+              "show the figures in these files too, which --json has written")
+      .text("FILE...");
   command.flag("--json", arguments->json, "print one JSON object");
-  command.footer("Every set is fitted with the default options of dma fit; split k has seed k.\n");
+  command.footer(
+      "The last column of a set is its target. Every set is fitted with the default options of dma "
+      "fit;\n"
+      "split k has seed k. Published figures stand beside the UCI sets on their standard "
+      "splits.\n");
   add_gap(command);
   command.run([arguments, command] {
     if (command.is_followed_by_command()) return;

@@ -457,7 +457,41 @@ TEST(Benchmark, ScoresTheSplitsGiven) {
   expect_no_splits("[", "not a list of splits");
   expect_no_splits(std::string(100000, '['), "nested deeper than 32 levels");
   expect_refusal(run("benchmark --data " + shell_word(scratch.path("")) + " --sets wine"),
-                 "wine-quality-red.csv: not found");
+                 "no set 'wine'; the sets are yacht");
+}
+
+TEST(Benchmark, TakesAnyFolderAndComparesWithAnEarlierRun) {
+  const Scratch scratch;
+  for (const char* name : {"waves", "power"}) {  // not power-plant: nothing is published of it
+    scratch.file(std::string(name) + ".csv", wave_csv(60, 1));
+    scratch.file(std::string(name) + ".splits.json",
+                 R"({"test": [[0, 1, 2, 3, 4], [10, 20, 30]]})");
+  }
+  scratch.file("no_splits.csv", wave_csv(60, 1));
+  const std::string command = "benchmark --data " + shell_word(scratch.path("")) + " --epochs 5 ";
+  const Outcome first = run(command + "--json");
+  const json report = parsed(first);
+  ASSERT_EQ(report["sets"].size(), 2U);
+  EXPECT_EQ(report["sets"][0]["name"], "power");
+  EXPECT_EQ(report["sets"][1]["name"], "waves");
+  EXPECT_FALSE(report["sets"][0].contains("published"));
+  for (const char* key : {"crps", "crps_se", "cavity_ll", "seconds_se"}) {
+    EXPECT_TRUE(report["sets"][0][key].is_number()) << key;
+  }
+  const std::string earlier = scratch.file("earlier.json", first.out);
+  const json compared =
+      parsed(run(command + "--json --sets waves --compare " + shell_word(earlier)));
+  EXPECT_EQ(compared["average_rank"], (json{{"dma", 1.5}, {"earlier", 1.5}}));
+  const Outcome table = run(command + "--sets waves --compare " + shell_word(earlier));
+  for (const char* word :
+       {"log-likelihood", "RMSE", "CRPS", "interval", "seconds", "earlier 1.50"}) {
+    EXPECT_NE(table.out.find(word), std::string::npos) << word << " in\n" << table.out;
+  }
+  expect_refusal(run(command + "--compare " + shell_word(scratch.path("waves.csv"))),
+                 "waves.csv: not a report of dma benchmark --json");
+  expect_refusal(run(command + "--compare nowhere.json"), "nowhere.json: cannot be opened");
+  const Scratch empty;
+  expect_refusal(run("benchmark --data " + shell_word(empty.path(""))), "no NAME.csv here");
 }
 
 TEST(Benchmark, ComparesSettings) {
