@@ -73,7 +73,9 @@ function(dma_tests part)
 
   add_executable(${program} ${sources} "${DMA_TEST_MAIN}")
   target_link_libraries(${program} PRIVATE dma_test_base ${arg_LINK})
-  target_precompile_headers(${program} REUSE_FROM dma_test_headers)
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)  # else CMake would still wait for that program, and so for the library
+    target_precompile_headers(${program} REUSE_FROM dma_test_headers)
+  endif()
   set_target_properties(${program} PROPERTIES CXX_CLANG_TIDY "" UNITY_BUILD OFF)
   if(arg_DEPENDS)
     add_dependencies(${program} ${arg_DEPENDS})
