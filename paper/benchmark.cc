@@ -106,8 +106,8 @@ Json to_json(const std::vector<BenchmarkSet>& sets, const SettingScores& scores,
   methods.insert(methods.end(), others.begin(), others.end());
   const Ranks ranks = average_ranks(names, methods);
   Json places = Json::object();
-  for (std::size_t k = 0; ranks.sets > 0 && k < methods.size(); ++k) {
-    places[methods[k].name] = ranks.mean[k];
+  for (const auto& [name, mean] : ranks.methods) {
+    if (ranks.sets > 0) places[name] = mean;
   }
   return {{"sets", std::move(list)}, {"average_rank", std::move(places)}};
 }
@@ -257,7 +257,7 @@ void add_benchmark(Command app) {
       .text("N");
   command
       .option("--compare", arguments->compare,
-              "show the figures in these files too, which --json has written")
+              "show the figures in these files too, from --json or bench/rivals.py")
       .text("FILE...");
   command.flag("--json", arguments->json, "print one JSON object");
   command.footer(

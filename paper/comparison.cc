@@ -173,20 +173,30 @@ std::vector<Method> read_methods(const std::filesystem::path& file) {
 }
 
 Ranks average_ranks(const std::vector<std::string>& sets, const std::vector<Method>& methods) {
-  Ranks ranks{0, std::vector<double>(methods.size(), 0)};
+  const auto likelihood = [](const Method& method, const std::string& set) {
+    const auto figures = method.sets.find(set);
+    return figures == method.sets.end() ? std::optional<Figure>() : figures->second.ll;
+  };
+  Ranks ranks;
+  std::vector<const Method*> ranked;
+  for (const Method& method : methods) {
+    const auto has = [&](const std::string& set) { return likelihood(method, set).has_value(); };
+    if (std::ranges::any_of(sets, has)) ranked.push_back(&method);
+  }
+  for (const Method* method : ranked) ranks.methods.push_back({method->name, 0});
   for (const std::string& set : sets) {
     std::vector<double> values;
-    for (const Method& method : methods) {
-      const auto figures = method.sets.find(set);
-      if (figures == method.sets.end() || !figures->second.ll) break;
-      values.push_back(std::round(figures->second.ll->mean * 100) / 100);
+    for (const Method* method : ranked) {
+      if (const auto ll = likelihood(*method, set)) {
+        values.push_back(std::round(ll->mean * 100) / 100);
+      }
     }
-    if (values.size() < methods.size()) continue;
+    if (values.size() < ranked.size()) continue;
     ++ranks.sets;
     const auto places = experiments::ranks(values);
-    for (std::size_t k = 0; k < places.size(); ++k) ranks.mean[k] += places[k];
+    for (std::size_t k = 0; k < places.size(); ++k) ranks.methods[k].mean += places[k];
   }
-  for (double& mean : ranks.mean) mean /= static_cast<double>(ranks.sets);
+  for (auto& method : ranks.methods) method.mean /= static_cast<double>(ranks.sets);
   return ranks;
 }
 
@@ -202,11 +212,11 @@ void print(const std::vector<std::string>& sets, const std::vector<Method>& meth
   measure("share of test targets inside the 50, 80, 90 and 95 % interval, %", coverage_cell);
   measure("seconds per fit", cell_of(&SetFigures::seconds, "{:.2f}", "{:.2f}"));
   const Ranks ranks = average_ranks(sets, methods);
-  if (methods.size() < 2 || ranks.sets == 0) return;
+  if (ranks.methods.size() < 2 || ranks.sets == 0) return;
   fmt::print("\naverage rank in log-likelihood over {} of {} sets (1 is best):", ranks.sets,
              sets.size());
-  for (std::size_t k = 0; k < methods.size(); ++k) {
-    fmt::print("{} {} {:.2f}", k == 0 ? "" : ",", methods[k].name, ranks.mean[k]);
+  for (std::size_t k = 0; k < ranks.methods.size(); ++k) {
+    fmt::print("{} {} {:.2f}", k == 0 ? "" : ",", ranks.methods[k].name, ranks.methods[k].mean);
   }
   fmt::print("\n");
 }

@@ -36,14 +36,19 @@ SetFigures summarise(const std::vector<SplitScore>& scores);
 // The rivals' published figures on these sets; none of a rival without any.
 std::vector<Method> published_methods(const std::vector<BenchmarkSet>& sets);
 
-// From a file of `dma benchmark --json`: {"sets": [...]}, a method named after the file, or {"settings": {NAME: {"sets":
+// From a file of `dma benchmark --json` or bench/rivals.py: {"sets": [...]}, a method named after the file, or {"settings": {NAME: {"sets":
 // [...]}, ...}}. Throws BadInput.
 std::vector<Method> read_methods(const std::filesystem::path& file);
 
-// Mean place in log-likelihood, to the two decimals that are published, over the sets that every method has a figure of.
+// Mean place in log-likelihood, to the two decimals that are published, over the sets that every method has it of.
+// Methods without any are left out.
 struct Ranks {
+  struct Place {
+    std::string name;
+    double mean;
+  };
   std::size_t sets = 0;
-  std::vector<double> mean;  // by method
+  std::vector<Place> methods = {};
 };
 Ranks average_ranks(const std::vector<std::string>& sets, const std::vector<Method>& methods);
 

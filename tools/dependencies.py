@@ -284,6 +284,14 @@ UNSHIPPED = {
         Dependency(
             "OpenBLAS", "makes the libtorch baselines fast", "BSD-3-Clause", packages="libopenblas0-pthread"
         ),
+        Dependency(
+            "PyTorch",
+            "rivals that dma is compared with (bench/rivals.py)",
+            "BSD-3-Clause",
+            packages="python3-torch",
+            parts="bench tests/python",
+            modules="torch",
+        ),
         Dependency("Node.js, npm", "build the page", "MIT", packages="nodejs npm"),
         Dependency("Chromium", "tests of the page", "BSD-3-Clause", packages="chromium"),
         Dependency("valgrind", "counts instructions", "GPL-2.0-or-later", packages="valgrind"),

@@ -152,7 +152,9 @@ class Scratch:
         program = self.programs[test]
         command = self.run("ninja", "-t", "commands", "-s", f"tests/{program}").stdout.strip()
         own = self.own_objects(test)
-        return re.sub(rf"\S*/{program}\.dir/\S+\.o", lambda found: found[0] if found[0] in own else "", command)
+        return re.sub(
+            rf"\S*/{program}\.dir/\S+\.o", lambda found: found[0] if found[0] in own else "", command
+        )
 
     def members_of(self, test):
         """The library's objects that the linker takes for this test."""
