@@ -1,11 +1,9 @@
-// Weights as one variable: against finite differences, and against exact Bayesian linear regression, which
-// a network without hidden layers is.
+// Weights as one variable: against exact Bayesian linear regression, which a network without hidden layers is.
 #include "belief/joint_cavity.h"
 #include "belief/joint_network.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/log_variance.h"
 
-#include <dma/special/normal.h>
 #include <dma/special/random.h>
 
 #include <gtest/gtest.h>
@@ -14,6 +12,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+
+#include "layers/readable.h"
 
 namespace dma {
 namespace {
@@ -103,155 +103,6 @@ Matrix prior_of(std::size_t width, double precision) {
   Vector diagonal = Vector::Constant(static_cast<Eigen::Index>(width) + 1, precision);
   diagonal[static_cast<Eigen::Index>(width)] = 0.01;
   return diagonal.asDiagonal();
-}
-
-void network_values(const Architecture& network, JointUnit unit, const Vector& weights,
-                    std::span<const double> inputs, std::size_t first, std::size_t count,
-                    double* values, Matrix* gradients, const std::vector<double>& scales = {}) {
-  const detail::Block block(network, unit, weights, inputs, first, count, values);
-  if (gradients == nullptr) return;
-  block.write_gradients(scales.empty() ? std::vector<double>(count, 1) : scales, *gradients);
-}
-
-void expect_right_gradients(JointUnit unit) {
-  const Architecture network{.widths = {3, 5, 4, 1}, .slopes = {0.1, 0.4}, .bias = {true}};
-  special::Random random(1);
-  Vector weights(static_cast<Eigen::Index>(network.weight_count()));
-  for (double& w : weights) w = random.normal();
-  std::vector<double> inputs(12);
-  for (double& x : inputs) x = random.normal();
-  std::vector<double> values(4);
-  Matrix gradients;
-  network_values(network, unit, weights, inputs, 0, 4, values.data(), &gradients);
-  for (Eigen::Index k = 0; k < weights.size(); ++k) {
-    const double step = 1e-5;
-    Vector moved = weights;
-    std::vector<double> above(4);
-    std::vector<double> below(4);
-    moved[k] = weights[k] + step;
-    network_values(network, unit, moved, inputs, 0, 4, above.data(), nullptr);
-    moved[k] = weights[k] - step;
-    network_values(network, unit, moved, inputs, 0, 4, below.data(), nullptr);
-    for (Eigen::Index n = 0; n < 4; ++n) {
-      const auto row = static_cast<std::size_t>(n);
-      EXPECT_NEAR(gradients(n, k), (above[row] - below[row]) / (2 * step), 1e-7);
-    }
-  }
-}
-
-TEST(NetworkValues, GradientsAgreeWithDifferences) {
-  expect_right_gradients(JointUnit::leaky_relu);
-  expect_right_gradients(JointUnit::step);
-}
-
-// One row, unit by unit: the readable version.
-struct UnitValue {
-  double value, derivative;
-};
-
-UnitValue unit_at(JointUnit unit, double z, double slope) {
-  const double below = special::normal_cdf(z);
-  const double density = special::normal_pdf(z);
-  if (unit == JointUnit::step) return {2 * below - 1, 2 * density};
-  const auto moments = special::leaky_relu_moments(z, slope);
-  return {moments.mean, moments.gain};
-}
-
-double row_value(const Architecture& network, JointUnit unit, const Vector& weights,
-                 std::span<const double> row, double* gradient) {
-  const std::size_t layers = network.layers();
-  std::vector<std::vector<double>> units(layers);        // inputs of each layer, with the bias
-  std::vector<std::vector<double>> derivatives(layers);  // of the units below it
-  units[0].assign(row.begin(), row.end());
-  double value = 0;
-  for (std::size_t l = 0; l < layers; ++l) {
-    units[l].push_back(1);
-    const double* w = weights.data() + network.layer(l).first;
-    for (std::size_t i = 0; i < network.layer(l).units; ++i, w += units[l].size()) {
-      double z = 0;
-      for (std::size_t j = 0; j < units[l].size(); ++j) z += w[j] * units[l][j];
-      value = z;
-      if (l + 1 == layers) continue;
-      const UnitValue one = unit_at(unit, z, network.slope(l));
-      units[l + 1].push_back(one.value);
-      derivatives[l + 1].push_back(one.derivative);
-    }
-  }
-  std::vector<double> back{1};
-  for (std::size_t l = layers; l-- > 0;) {
-    const std::size_t fan_in = units[l].size();
-    const double* w = weights.data() + network.layer(l).first;
-    std::vector<double> below(fan_in, 0);
-    for (std::size_t i = 0; i < back.size(); ++i) {
-      for (std::size_t j = 0; j < fan_in; ++j) {
-        gradient[network.layer(l).weight(i, j)] = back[i] * units[l][j];
-        below[j] += back[i] * w[i * fan_in + j];
-      }
-    }
-    if (l == 0) break;
-    below.pop_back();
-    for (std::size_t j = 0; j < below.size(); ++j) below[j] *= derivatives[l][j];
-    back = below;
-  }
-  return value;
-}
-
-void expect_rows_one_by_one(JointUnit unit, const std::vector<std::size_t>& widths,
-                            std::size_t rows, double size) {
-  const Architecture network{.widths = widths, .slopes = {0.1, 0.4}, .bias = {true}};
-  special::Random random(rows);
-  Vector weights(static_cast<Eigen::Index>(network.weight_count()));
-  for (double& w : weights) w = random.normal();
-  std::vector<double> inputs(rows * widths.front());
-  for (double& x : inputs) x = size * random.normal();
-  std::vector<double> scales(rows);
-  for (double& scale : scales) scale = random.uniform(0.5, 2);
-  std::vector<double> values(rows);
-  Matrix gradients;
-  network_values(network, unit, weights, inputs, 0, rows, values.data(), &gradients, scales);
-  Vector gradient(weights.size());
-  Vector own(gradient);
-  for (std::size_t n = 0; n < rows; ++n) {
-    const auto row = std::span(inputs).subspan(n * widths.front(), widths.front());
-    const double value = row_value(network, unit, weights, row, gradient.data());
-    EXPECT_NEAR(values[n], value, 1e-13 * (size + std::abs(value)) * 20);
-    own = gradients.row(static_cast<Eigen::Index>(n)) / scales[n];
-    EXPECT_LT((own - gradient).cwiseAbs().maxCoeff(), 1e-12 * (1 + gradient.cwiseAbs().maxCoeff()));
-  }
-}
-
-TEST(NetworkValues, AreThoseOfEveryRowOnItsOwn) {
-  for (const JointUnit unit : {JointUnit::leaky_relu, JointUnit::step}) {
-    for (const std::size_t rows : std::vector<std::size_t>{1, 2, 7, 24, 25, 192}) {
-      expect_rows_one_by_one(unit, {3, 5, 4, 1}, rows, 1);
-      expect_rows_one_by_one(unit, {13, 20, 1}, rows, 1);
-      expect_rows_one_by_one(unit, {2, 1}, rows, 1);
-    }
-    expect_rows_one_by_one(unit, {4, 9, 1}, 50, 30);
-    expect_rows_one_by_one(unit, {4, 9, 1}, 50, 1e200);
-  }
-}
-
-TEST(NetworkValues, HaveTheSameBitsInEveryBlock) {
-  const Architecture network{.widths = {5, 7, 3, 1}, .slopes = {0.1}, .bias = {true}};
-  special::Random random(3);
-  Vector weights(static_cast<Eigen::Index>(network.weight_count()));
-  for (double& w : weights) w = random.normal();
-  std::vector<double> inputs(5 * 100);
-  for (double& x : inputs) x = random.normal();
-  std::vector<double> all(100);
-  Matrix gradients;
-  network_values(network, JointUnit::leaky_relu, weights, inputs, 0, 100, all.data(), &gradients);
-  for (std::size_t first = 0; first < 100; first += 11) {
-    const std::size_t count = std::min<std::size_t>(11, 100 - first);
-    std::vector<double> values(count);
-    Matrix part;
-    network_values(network, JointUnit::leaky_relu, weights, inputs, first, count, values.data(),
-                   &part);
-    for (std::size_t n = 0; n < count; ++n) EXPECT_EQ(values[n], all[first + n]);
-    EXPECT_EQ(part, gradients.middleRows(static_cast<Eigen::Index>(first),
-                                         static_cast<Eigen::Index>(count)));
-  }
 }
 
 Matrix lower_of(const JointPosterior& posterior) {
