@@ -168,25 +168,33 @@ bool Epochs<T>::run_epoch(std::size_t epoch) {
 // not have the digits for what is left.
 template <std::floating_point T>
 void Epochs<T>::set_cavity(std::size_t b) {
-  cavity_tau_ = known_.posterior.tau;
-  cavity_rho_ = known_.posterior.rho;
-  if (!known_.batches[b].visited) return;
+  const std::vector<T>& tau = known_.posterior.tau;
+  const std::vector<T>& rho = known_.posterior.rho;
+  const bool visited = known_.batches[b].visited;
+  if (!visited || known_.ledger.mode == LedgerMode::none) {
+    cavity_tau_ = tau;
+    cavity_rho_ = rho;
+    return;
+  }
+  bool proper = true;
+  const auto set = [&](std::size_t k, T own_tau, T own_rho) {
+    cavity_tau_[k] = tau[k] - own_tau;
+    cavity_rho_[k] = rho[k] - own_rho;
+    proper &= cavity_rho_[k] > 0;
+  };
   if (known_.ledger.mode == LedgerMode::full) {
     const auto& old = known_.ledger.messages[b];
-    for (std::size_t k = 0; k < cavity_tau_.size(); ++k) {
-      cavity_tau_[k] -= old.tau[k];
-      cavity_rho_[k] -= old.rho[k];
-    }
-  } else if (known_.ledger.mode == LedgerMode::average) {
+    for (std::size_t k = 0; k < tau.size(); ++k) set(k, old.tau[k], old.rho[k]);
+  } else {
     const T share = T(1) / T(known_.batches.visited());
-    for (std::size_t k = 0; k < cavity_tau_.size(); ++k) {
-      cavity_tau_[k] -= share * (known_.posterior.tau[k] - known_.prior_tau[k]);
-      cavity_rho_[k] -= share * (known_.posterior.rho[k] - known_.prior_rho[k]);
+    for (std::size_t k = 0; k < tau.size(); ++k) {
+      set(k, share * (tau[k] - known_.prior_tau[k]), share * (rho[k] - known_.prior_rho[k]));
     }
   }
-  for (std::size_t k = 0; k < cavity_rho_.size(); ++k) {
-    if (!(cavity_rho_[k] > 0)) throw NumericalBreakdown(known_.architecture().layer_of(k), b, 0);
-  }
+  if (proper) return;
+  std::size_t lost = 0;
+  while (cavity_rho_[lost] > 0) ++lost;
+  throw NumericalBreakdown(known_.architecture().layer_of(lost), b, 0);
 }
 
 // The weights' moments, beside the cavity and what the sweep starts from.
