@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
 #include "cli/bad_input.h"
 #include "cli/report.h"
@@ -155,12 +153,9 @@ std::vector<Method> published_methods(const std::vector<BenchmarkSet>& sets) {
 }
 
 std::vector<Method> read_methods(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) throw BadInput(file.string() + ": cannot be opened");
-  std::stringstream text;
-  text << stream.rdbuf();
+  const std::string text = read_text(file);
   try {
-    const Json json = Json::parse(text.str());
+    const Json json = Json::parse(text);
     if (!json.contains("settings")) return {method_at(file.stem().string(), json)};
     std::vector<Method> methods;
     for (const auto& [name, one] : json.at("settings").items()) {

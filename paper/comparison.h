@@ -36,8 +36,8 @@ SetFigures summarise(const std::vector<SplitScore>& scores);
 // The rivals' published figures on these sets; none of a rival without any.
 std::vector<Method> published_methods(const std::vector<BenchmarkSet>& sets);
 
-// From a file of `dma benchmark --json` or bench/rivals.py: {"sets": [...]}, a method named after the file, or {"settings": {NAME: {"sets":
-// [...]}, ...}}. Throws BadInput.
+// From a file of `dma benchmark --json` or bench/rivals.py: {"sets": [...]}, a method named after the file, or
+// {"settings": {NAME: {"sets": [...]}, ...}}. Throws BadInput.
 std::vector<Method> read_methods(const std::filesystem::path& file);
 
 // Mean place in log-likelihood, to the two decimals that are published, over the sets that every method has it of.

@@ -26,18 +26,6 @@ std::filesystem::path find_file(const std::filesystem::path& folder, const std::
   throw BadInput((folder / name).string() + ": not found, plain or as .gz");
 }
 
-std::string read_text(const std::filesystem::path& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) throw BadInput(path.string() + ": cannot be opened");
-  std::string text;
-  std::array<char, 1 << 16> piece{};
-  for (int got = 0; (got = gzread(file.get(), piece.data(), piece.size())) != 0;) {
-    if (got < 0) throw BadInput(path.string() + ": cannot be read");
-    text.append(piece.data(), static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
 struct Split {
   std::vector<std::size_t> train, test;
 };
@@ -82,6 +70,18 @@ std::optional<std::string> stem(const std::filesystem::path& file, std::string_v
 }
 
 }  // namespace
+
+std::string read_text(const std::filesystem::path& path) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) throw BadInput(path.string() + ": cannot be opened");
+  std::string text;
+  std::array<char, 1 << 16> piece{};
+  for (int got = 0; (got = gzread(file.get(), piece.data(), piece.size())) != 0;) {
+    if (got < 0) throw BadInput(path.string() + ": cannot be read");
+    text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
 
 std::vector<FoundSet> sets_in(const std::filesystem::path& folder) {
   std::set<std::string> tables;

@@ -11,6 +11,9 @@
 
 namespace dma::cli {
 
+// A text file, plain or compressed. Throws BadInput.
+std::string read_text(const std::filesystem::path& path);
+
 struct FoundSet {
   std::string name, file;   // a set with published figures has the name it was published under
   const UciSet* published;  // null: nothing is
