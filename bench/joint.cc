@@ -201,7 +201,7 @@ JointPosterior posterior_of(const Architecture& architecture, JointUnit unit,
   drawn.draw_start(1, 1);
   const detail::GaussianTerms terms(example.targets,
                                     std::vector<double>(example.targets.size(), 1));
-  return drawn.posterior(example.values, terms, nullptr);
+  return drawn.posterior(example.values, terms, false);
 }
 
 // A default model of 13 columns: four members, each a function of 301 weights and a noise of 161.

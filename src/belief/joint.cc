@@ -25,28 +25,6 @@ void validate(const Architecture& architecture, const TrainingOptions& options) 
   require(options.ledger != LedgerMode::average, "a joint belief has no ledger 'average'");
 }
 
-void append_messages(JointLedger& ledger, const JointLedger& more) {
-  ledger.gradients.insert(ledger.gradients.end(), more.gradients.begin(), more.gradients.end());
-  ledger.shifts.insert(ledger.shifts.end(), more.shifts.begin(), more.shifts.end());
-}
-
-// The messages ascend.
-void erase_messages(JointLedger& ledger, std::span<const std::size_t> messages) {
-  const std::size_t width = ledger.gradients.size() / ledger.shifts.size();
-  JointLedger kept;
-  std::size_t next = 0;
-  for (std::size_t n = 0; n < ledger.shifts.size(); ++n) {
-    if (next < messages.size() && messages[next] == n) {
-      ++next;
-      continue;
-    }
-    kept.shifts.push_back(ledger.shifts[n]);
-    const auto begin = ledger.gradients.begin() + static_cast<std::ptrdiff_t>(n * width);
-    kept.gradients.insert(kept.gradients.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
-  }
-  ledger = std::move(kept);
-}
-
 }  // namespace
 
 class JointBelief::State {
@@ -82,18 +60,18 @@ class JointBelief::State {
     return rows;
   }
 
-  // Messages of the ledger that belong to these batches: one per row and output.
-  std::vector<std::size_t> messages_of(std::span<const std::size_t> gone) const {
-    std::vector<std::size_t> messages;
+  // Rows of the ledger that belong to these batches.
+  std::vector<std::size_t> rows_of(std::span<const std::size_t> gone) const {
+    std::vector<std::size_t> rows;
     std::size_t next = 0;
     for (std::size_t b = 0; b < batches.size(); ++b) {
       if (!batches[b].visited) continue;
       const bool is_gone = std::binary_search(gone.begin(), gone.end(), b);
-      for (std::size_t n = 0; n < batches[b].count * architecture.outputs(); ++n, ++next) {
-        if (is_gone) messages.push_back(next);
+      for (std::size_t n = 0; n < batches[b].count; ++n, ++next) {
+        if (is_gone) rows.push_back(next);
       }
     }
-    return messages;
+    return rows;
   }
 
   void learn_all(const Data& rows, const std::function<void(bool)>& after_epoch) {
@@ -112,10 +90,7 @@ class JointBelief::State {
 
   void learn_on_top(const Data& rows) {
     fit = std::make_unique<detail::JointFit>(*known, options, own);
-    fit->stand(*known, rows);
-    JointKnowledge after = fit->finish_on_top(rows, keeps_ledger());
-    known->function = std::move(after.function);
-    append_messages(known->ledger, after.ledger);
+    fit->learn_on_top(rows, keeps_ledger(), *known);
   }
 
   FitResult result(const Data& rows) const {
@@ -129,7 +104,7 @@ class JointBelief::State {
     detail::take_out_own_messages(*fit->terms_of(rows), fit->values(rows), moments, certificate);
     result.cavity_predictions = predictor.predictive(moments);
     result.cavity = known->likelihood->score(rows.targets, result.cavity_predictions);
-    result.ledger_bytes = known->ledger.bytes();
+    result.ledger_bytes = known->function.ledger.bytes();
     result.certificate = detail::certify(known->function, rows, fit->bounded(rows), certificate);
     return result;
   }
@@ -223,11 +198,8 @@ void JointBelief::forget(std::span<const std::size_t> batches) {
   require(state.keeps_ledger(),
           "only the ledger mode full can forget: the others do not keep what a batch said");
   for (const std::size_t batch : batches) state.batches.require_batch(batch);
-  const auto messages = state.messages_of(batches);
-  if (!messages.empty()) {
-    dma::forget(state.known->function, state.known->ledger, messages, state.heard_all);
-    erase_messages(state.known->ledger, messages);
-  }
+  const auto rows = state.rows_of(batches);
+  if (!rows.empty()) dma::forget(state.known->function, rows, state.heard_all);
   state.batches.erase(batches);
 }
 
@@ -261,14 +233,15 @@ InputRange JointBelief::seen_inputs() const {
 }
 
 std::size_t JointBelief::ledger_bytes() const {
-  return state_->known ? state_->known->ledger.bytes() : 0;
+  return state_->known ? state_->known->function.ledger.bytes() : 0;
 }
 
 Arrays JointBelief::store() const { return detail::store(state_->fitted()); }
 
 void JointBelief::drop_ledger() {
   state_->heard_all = state_->heard_all && state_->batches.size() == 0;
-  if (state_->known) state_->known->ledger = {};
+  // In the form of messages they are what is known.
+  if (state_->known && !state_->known->function.in_messages()) state_->known->function.ledger = {};
   state_->batches = {architecture().inputs(), state_->targets};
 }
 

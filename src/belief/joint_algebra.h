@@ -33,6 +33,9 @@ void set_mean(const Vector& mean, JointPosterior& posterior);
 // Where the messages were linearised.
 Vector centre_of(const JointPosterior& posterior);
 
+// Weights drawn from the posterior, a column each.
+Matrix draw_weights(const JointPosterior& posterior, std::size_t count, std::uint64_t seed);
+
 // Factors for Block::write_gradients(): the gradients of this output alone.
 std::vector<double> only_output(std::size_t output, std::size_t outputs, std::size_t rows);
 

@@ -12,8 +12,12 @@ namespace {
 void put(const JointPosterior& posterior, const std::string& name, Arrays& stored) {
   stored.put(name + "mean", posterior.mean);
   stored.put(name + "prior_precision", posterior.prior_precision);
-  stored.put(name + "factor", posterior.factor);
+  if (!posterior.in_messages()) stored.put(name + "factor", posterior.factor);
   if (!posterior.centre.empty()) stored.put(name + "centre", posterior.centre);
+  if (posterior.ledger.empty()) return;
+  stored.put(name + "ledger.inputs", posterior.ledger.inputs);
+  stored.put(name + "ledger.roots", posterior.ledger.roots);
+  stored.put(name + "ledger.shifts", posterior.ledger.shifts);
 }
 
 void put_noise(const JointPosterior& log_noise, const NoiseInputs& inputs, Arrays& stored) {
@@ -29,41 +33,102 @@ bool all_finite(const std::vector<double>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double n) { return std::isfinite(n); });
 }
 
-JointPosterior take_posterior(const Architecture& architecture, JointUnit unit,
-                              const std::string& name, Arrays& stored) {
+std::size_t product(std::size_t a, std::size_t b) {
+  std::size_t result = 0;
+  require(!__builtin_mul_overflow(a, b, &result), "says that an array is larger than can be");
+  return result;
+}
+
+JointLedger take_ledger(const Architecture& architecture, const std::string& name, Arrays& stored) {
+  JointLedger ledger{stored.take<double>(name + "ledger.inputs"),
+                     stored.take<double>(name + "ledger.roots"),
+                     stored.take<double>(name + "ledger.shifts")};
+  const std::size_t outputs = architecture.outputs();
+  const std::size_t rows = ledger.shifts.size() / outputs;
+  require(ledger.shifts.size() == rows * outputs &&
+              ledger.inputs.size() == product(rows, architecture.inputs()) &&
+              ledger.roots.size() == product(ledger.shifts.size(), outputs),
+          "the arrays of a ledger are of different rows");
+  require(all_finite(ledger.inputs) && all_finite(ledger.roots) && all_finite(ledger.shifts),
+          "a message of the ledger is not finite");
+  return ledger;
+}
+
+// Before format 10 the ledger held the gradients g = J' R of one output. The weight of the last bias has the derivative 1,
+// so g holds R there; in the first layer g is R times an outer product with the inputs and 1, so that they are its
+// ratio to the bias, best seen at the unit that matters most.
+JointLedger take_old_ledger(const Architecture& architecture, const std::string& name,
+                            Arrays& stored) {
   const std::size_t weights = architecture.weight_count();
-  std::size_t square = 0;
-  require(!__builtin_mul_overflow(weights, weights + 1, &square),
-          "says that an array is larger than can be");
-  JointPosterior posterior{architecture, unit, stored.take<double>(name + "mean", {weights}),
-                           stored.take<double>(name + "prior_precision", {weights}),
-                           stored.take<double>(name + "factor", {square / 2})};
-  if (stored.has(name + "centre")) {
-    posterior.centre = stored.take<double>(name + "centre", {weights});
+  JointLedger ledger;
+  ledger.shifts = stored.take<double>(name + "ledger.shifts");
+  const auto gradients = stored.take<double>(name + "ledger.gradients",
+                                             {product(ledger.shifts.size(), weights)});
+  require(all_finite(gradients) && all_finite(ledger.shifts),
+          "a message of the ledger is not finite");
+  const Dense first = architecture.layer(0);
+  for (std::size_t n = 0; n < ledger.shifts.size(); ++n) {
+    const double* own = gradients.data() + n * weights;
+    ledger.roots.push_back(own[weights - 1]);
+    std::size_t most = 0;
+    const auto bias = [&](std::size_t unit) { return own[first.weight(unit, first.inputs - 1)]; };
+    for (std::size_t unit = 1; unit < first.units; ++unit) {
+      if (std::abs(bias(unit)) > std::abs(bias(most))) most = unit;
+    }
+    for (std::size_t input = 0; input + 1 < first.inputs; ++input) {
+      const double value = own[first.weight(most, input)] / bias(most);
+      require(std::isfinite(value), "a message of the ledger does not show its row");
+      ledger.inputs.push_back(value);
+    }
   }
+  return ledger;
+}
+
+// Without a factor it is in the form of messages, for which units of a layer must share their prior precisions.
+void check(const JointPosterior& posterior) {
   for (const auto* numbers :
        {&posterior.mean, &posterior.prior_precision, &posterior.factor, &posterior.centre}) {
     require(all_finite(*numbers), "a joint posterior is not finite");
   }
-  for (std::size_t i = 0; i < weights; ++i) {
-    require(posterior.factor[i * (i + 3) / 2] > 0 && posterior.prior_precision[i] > 0,
+  for (std::size_t i = 0; i < posterior.mean.size(); ++i) {
+    require(posterior.prior_precision[i] > 0, "a joint posterior is not a proper Gaussian");
+    require(posterior.in_messages() || posterior.factor[i * (i + 3) / 2] > 0,
             "a joint posterior is not a proper Gaussian");
   }
-  return posterior;
+  if (!posterior.in_messages()) return;
+  require(!posterior.ledger.empty(), "a joint posterior has neither factor nor messages");
+  const Architecture& architecture = posterior.architecture;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const Dense layer = architecture.layer(l);
+    layer.each_weight([&](std::size_t weight, std::size_t, std::size_t input) {
+      require(posterior.prior_precision[weight] ==
+                  posterior.prior_precision[layer.weight(0, input)],
+              "the units of a layer have different prior precisions");
+    });
+  }
 }
 
-JointLedger take_ledger(std::size_t rows, const Architecture& architecture, Arrays& stored) {
-  if (rows == 0) return {};
-  std::size_t messages = 0;
-  std::size_t size = 0;
-  require(!__builtin_mul_overflow(rows, architecture.outputs(), &messages) &&
-              !__builtin_mul_overflow(messages, architecture.weight_count(), &size),
-          "says that an array is larger than can be");
-  JointLedger ledger{stored.take<double>("function.ledger.gradients", {size}),
-                     stored.take<double>("function.ledger.shifts", {messages})};
-  require(all_finite(ledger.gradients) && all_finite(ledger.shifts),
-          "a message of the ledger is not finite");
-  return ledger;
+JointPosterior take_posterior(const Architecture& architecture, JointUnit unit,
+                              const std::string& name, Arrays& stored) {
+  const std::size_t weights = architecture.weight_count();
+  JointPosterior posterior{architecture,
+                           unit,
+                           stored.take<double>(name + "mean", {weights}),
+                           stored.take<double>(name + "prior_precision", {weights}),
+                           {}};
+  if (stored.has(name + "factor")) {
+    posterior.factor = stored.take<double>(name + "factor", {product(weights, weights + 1) / 2});
+  }
+  if (stored.has(name + "centre")) {
+    posterior.centre = stored.take<double>(name + "centre", {weights});
+  }
+  if (stored.has(name + "ledger.inputs")) {
+    posterior.ledger = take_ledger(architecture, name, stored);
+  } else if (stored.has(name + "ledger.gradients")) {
+    posterior.ledger = take_old_ledger(architecture, name, stored);
+  }
+  check(posterior);
+  return posterior;
 }
 
 NoiseInputs take_noise_inputs(std::size_t width, Arrays& stored) {
@@ -93,10 +158,6 @@ void take_noise(const Architecture& function, Arrays& stored, JointKnowledge& kn
 Arrays store(const JointKnowledge& known) {
   Arrays stored;
   put(known.function, "function.", stored);
-  if (!known.ledger.shifts.empty()) {
-    stored.put("function.ledger.gradients", known.ledger.gradients);
-    stored.put("function.ledger.shifts", known.ledger.shifts);
-  }
   known.likelihood->store(stored);
   if (known.log_noise) put_noise(*known.log_noise, known.noise_inputs, stored);
   return stored;
@@ -106,7 +167,9 @@ JointKnowledge restore(const Architecture& architecture, std::unique_ptr<Likelih
                        std::size_t ledger_rows, Arrays stored) {
   JointKnowledge known;
   known.function = take_posterior(architecture, JointUnit::leaky_relu, "function.", stored);
-  known.ledger = take_ledger(ledger_rows, architecture, stored);
+  require(ledger_rows == 0 ||
+              known.function.ledger.shifts.size() == product(ledger_rows, architecture.outputs()),
+          "its ledger does not match its rows");
   likelihood->restore(stored);
   known.likelihood = std::move(likelihood);
   take_noise(architecture, stored, known);

@@ -23,35 +23,30 @@ struct NetworkAt {
   const Vector& weights;
 };
 
+// The precision of a posterior, the prior's and that of all messages, ready to be solved with.
+class PosteriorFactor {
+ public:
+  virtual ~PosteriorFactor() = default;
+  virtual Vector solve(Vector x) const = 0;  // precision^-1 x
+  // 1 - prior precision times variance, for weights that share a prior precision together: added up over them it is the
+  // number of weights that the rows determine. What is factorised is gone afterwards.
+  virtual Vector take_determined() = 0;
+  // Puts the factor into the posterior, if that is in the form of weights.
+  virtual void put(JointPosterior& posterior) const = 0;
+};
+
 // What the messages of all rows say together, without the prior; where they were linearised.
 class MessageSum {
  public:
   virtual ~MessageSum() = default;
   // Precision and gradient.
   virtual void multiply(double factor) = 0;
+  // With so many times the prior's precision, one number per weight. Null if the precision is not positive definite in
+  // numbers. The factor refers to this sum.
+  virtual std::unique_ptr<PosteriorFactor> factor(const Vector& prior, double times) const = 0;
 
   std::vector<double> values;  // f of every row: rows x outputs
   Vector gradient;             // of the log likelihood by the weights
-};
-
-// The prior's precision: one number per weight, or a whole matrix (its lower triangle).
-struct PriorPrecision {
-  Vector diagonal;
-  const Matrix* whole = nullptr;
-};
-
-// L with L L' the precision of the posterior: the prior's and that of the messages.
-class PosteriorFactor {
- public:
-  virtual ~PosteriorFactor() = default;
-  // With the precision's diagonal times 1 + damping. False if it is not positive definite in numbers.
-  [[nodiscard]] virtual bool set(const MessageSum& sum, const PriorPrecision& prior,
-                                 double damping = 0) = 0;
-  virtual Vector solve(Vector x) const = 0;            // (L L')^-1 x
-  virtual double whitened_square(Vector x) const = 0;  // |L^-1 x|^2
-  // The diagonal of (L L')^-1; L is gone afterwards.
-  virtual Vector take_variances() = 0;
-  virtual Matrix lower() const = 0;  // L; what is above its diagonal is not set
 };
 
 // A posterior made ready for many rows.
@@ -69,15 +64,18 @@ class JointBackend {
   // rows x outputs.
   virtual std::vector<double> values(const NetworkAt& network, std::span<const double> inputs,
                                      std::size_t rows) const = 0;
-  // The rows' messages go into the ledger, if one is given.
+  // In the form of weights or in that of messages. The rows' messages
+  // go into the ledger, if one is given.
   virtual std::unique_ptr<MessageSum> messages(const NetworkAt& network,
                                                std::span<const double> inputs,
-                                               const RowTerms& terms,
-                                               JointLedger* ledger) const = 0;
-  virtual std::unique_ptr<PosteriorFactor> factor() const = 0;
+                                               const RowTerms& terms, JointLedger* ledger,
+                                               bool in_messages) const = 0;
   virtual std::unique_ptr<JointPredictor> predictor(const JointPosterior& posterior) const = 0;
 };
 
 const JointBackend& cpu_backend();
+
+// Whether an epoch over so many messages costs less in their form than in that of the weights.
+bool messages_are_cheaper(const Architecture& architecture, std::size_t messages);
 
 }  // namespace dma::detail

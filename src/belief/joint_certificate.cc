@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <dma/special/random.h>
-
 #include "belief/joint_algebra.h"
+#include "layers/gradients.h"
 
 namespace dma::detail {
 namespace {
@@ -23,38 +22,33 @@ std::vector<double> some_inputs(const Data& rows) {
   return inputs;
 }
 
-// See JointCertificate. Functions w = m + L'^-1 z, z standard normal: exact f(x; w) against f(x; c) + J (w - c).
+// See JointCertificate. Functions w drawn from the posterior: exact f(x; w) against f(x; c) + J (w - c).
 double linearisation_error(const JointPosterior& posterior, std::span<const double> inputs) {
   constexpr std::size_t functions = 16;
   const std::size_t outputs = posterior.architecture.outputs();
   const std::size_t rows = inputs.size() / posterior.architecture.inputs();
-  const Matrix lower = factor_of(posterior);
   const Vector centre = centre_of(posterior);
   std::vector<double> at_centre(rows * outputs);
   const Block block(posterior.architecture, posterior.unit, centre, inputs, 0, rows,
                     at_centre.data());
-  std::vector<Matrix> gradients(outputs);  // by output
-  std::vector<Vector> deviation(outputs);
+  std::vector<Gradients> gradients;  // by output
   for (std::size_t k = 0; k < outputs; ++k) {
-    block.write_gradients(only_output(k, outputs, rows), gradients[k]);
-    deviation[k] =
-        lower.triangularView<Eigen::Lower>().solve(gradients[k].transpose()).colwise().norm();
+    gradients.emplace_back(posterior.architecture, rows);
+    gradients[k].set(0, 1, block, only_output(k, outputs, rows));
   }
-  special::Random random(1);
+  const OutputMoments moments = outputs_of(posterior, inputs, rows);
+  const Matrix drawn = draw_weights(posterior, functions, 1);
   std::vector<double> exact(rows * outputs);
   double sum = 0;
-  for (std::size_t s = 0; s < functions; ++s) {
-    Vector weights(centre.size());
-    for (double& value : weights) value = random.normal();
-    lower.triangularView<Eigen::Lower>().transpose().solveInPlace(weights);
-    weights += mean_of(posterior);
+  for (Eigen::Index s = 0; s < drawn.cols(); ++s) {
+    const Vector weights = drawn.col(s);
     write_values(posterior.architecture, posterior.unit, weights, inputs, 0, rows, exact.data());
     for (std::size_t k = 0; k < outputs; ++k) {
-      const Vector linear = gradients[k] * (weights - centre);
+      const Vector linear = gradients[k].times(weights - centre);
       for (std::size_t n = 0; n < rows; ++n) {
         const std::size_t place = n * outputs + k;
         const double off = exact[place] - at_centre[place] - linear[index(n)];
-        sum += std::pow(off / deviation[k][index(n)], 2);
+        sum += off * off / moments.variance[place];
       }
     }
   }

@@ -1,105 +1,148 @@
 // The algebra of a joint belief on the CPU: blocks of rows (layers/block.h) and dense matrices (backend/dense.h).
 #include "belief/joint_algebra.h"
 #include "belief/joint_backend.h"
+#include "belief/joint_messages.h"
 
 namespace dma::detail {
 namespace {
 
-// Column c of the root of every row: rows x outputs.
-std::vector<double> column_of_roots(const RowMatrix& roots, std::size_t c, std::size_t outputs,
-                                    std::size_t rows) {
-  std::vector<double> factors;
-  for (std::size_t n = 0; n < rows; ++n) {
-    const double* own = roots.data() + (n * outputs + c) * outputs;
-    factors.insert(factors.end(), own, own + outputs);
-  }
-  return factors;
+// The rows' curvatures and slopes, at the values of the network.
+struct Expansion {
+  std::vector<double> roots, slopes;
+
+  Expansion(std::size_t rows, std::size_t outputs)
+      : roots(rows * outputs * outputs), slopes(rows * outputs) {}
+};
+
+// The message's mean counts from 0, the slope from the weights.
+void fill_ledger(std::span<const double> inputs, const Expansion& at, const Vector& steps,
+                 JointLedger& ledger) {
+  ledger.inputs.assign(inputs.begin(), inputs.end());
+  ledger.roots = at.roots;
+  ledger.shifts = at.slopes;
+  for (std::size_t n = 0; n < ledger.shifts.size(); ++n) ledger.shifts[n] += steps[index(n)];
 }
 
-// The message's mean counts from 0, the gradient from the weights.
-void append_messages(const std::vector<Matrix>& gradients, const RowMatrix& slope,
-                     const Vector& weights, JointLedger& ledger) {
-  const Eigen::Index rows = gradients.front().rows();
-  RowMatrix shifts(rows, index(gradients.size()));
-  for (std::size_t c = 0; c < gradients.size(); ++c) {
-    shifts.col(index(c)) = slope.col(index(c)).head(rows) + gradients[c] * weights;
-  }
-  ledger.shifts.insert(ledger.shifts.end(), shifts.data(), shifts.data() + shifts.size());
-  RowMatrix by_row(rows, weights.size() * index(gradients.size()));
-  for (std::size_t c = 0; c < gradients.size(); ++c) {
-    by_row.middleCols(index(c) * weights.size(), weights.size()) = gradients[c];
-  }
-  ledger.gradients.insert(ledger.gradients.end(), by_row.data(), by_row.data() + by_row.size());
-}
+// --------------------------------------------------------------------------------------- the form of weights
 
-struct CpuSum final : MessageSum {
+class WeightFactor final : public PosteriorFactor {
+ public:
+  WeightFactor(const Vector& prior, Matrix lower) : prior_(prior), lower_(std::move(lower)) {}
+
+  Vector solve(Vector x) const override { return solution(lower_, std::move(x)); }
+  Vector take_determined() override {
+    const Vector variances = variances_of(inverse_of(std::move(lower_)));
+    return Vector::Ones(prior_.size()) - prior_.cwiseProduct(variances);
+  }
+  void put(JointPosterior& posterior) const override { set_factor(lower_, posterior); }
+
+ private:
+  Vector prior_;
+  Matrix lower_;
+};
+
+struct WeightSum final : MessageSum {
   void multiply(double factor) override {
     precision *= factor;
     gradient *= factor;
+  }
+  std::unique_ptr<PosteriorFactor> factor(const Vector& prior, double times) const override {
+    Matrix lower(precision.rows(), precision.cols());
+    lower.triangularView<Eigen::Lower>() = precision;
+    lower.diagonal() += times * prior;
+    if (!backend::factorise(backend::target(lower))) return nullptr;
+    return std::make_unique<WeightFactor>(prior, std::move(lower));
   }
 
   Matrix precision;  // lower triangle
 };
 
-// A row sends one message of rank one per column c of the root R of its curvature: gradient g = J' R_c, shift s_c + g w.
-std::unique_ptr<CpuSum> sum_messages(const NetworkAt& network, std::span<const double> inputs,
-                                     const RowTerms& terms, JointLedger* ledger) {
+std::unique_ptr<MessageSum> sum_by_weights(const NetworkAt& network, std::span<const double> inputs,
+                                           const RowTerms& terms, JointLedger* ledger) {
   const auto& [architecture, unit, weights] = network;
   const std::size_t outputs = architecture.outputs();
-  auto sum = std::make_unique<CpuSum>();
+  auto sum = std::make_unique<WeightSum>();
   sum->precision = Matrix::Zero(weights.size(), weights.size());
   sum->gradient = Vector::Zero(weights.size());
   sum->values.resize(terms.rows() * outputs);
-  std::vector<Matrix> gradients(outputs);  // by column of the roots
-  RowMatrix root(index(block_rows * outputs), index(outputs));
-  RowMatrix slope(index(block_rows), index(outputs));
-  for (std::size_t first = 0; first < terms.rows(); first += block_rows) {
-    const std::size_t count = std::min(block_rows, terms.rows() - first);
-    double* values = sum->values.data() + first * outputs;
-    const Block block(architecture, unit, weights, inputs, first, count, values);
-    terms.expand(first, {values, count * outputs}, root.data(), slope.data());
+  Expansion all(terms.rows(), outputs);
+  Vector steps(index(terms.rows() * outputs));
+  Matrix gradients;
+  each_block(terms.rows(), [&](std::size_t first, std::size_t count) {
+    const std::span values(sum->values.data() + first * outputs, count * outputs);
+    const Block block(architecture, unit, weights, inputs, first, count, values.data());
+    const std::span roots(all.roots.data() + first * outputs * outputs, count * outputs * outputs);
+    double* slopes = all.slopes.data() + first * outputs;
+    terms.expand(first, values, roots.data(), slopes);
     for (std::size_t c = 0; c < outputs; ++c) {
-      block.write_gradients(column_of_roots(root, c, outputs, count), gradients[c]);
-      sum->gradient.noalias() += gradients[c].transpose() * slope.col(index(c)).head(index(count));
+      using Stride = Eigen::InnerStride<>;
+      const Stride step(index(outputs));
+      block.write_gradients(column_of_roots(roots, c, outputs), gradients);
+      sum->gradient.noalias() +=
+          gradients.transpose() *
+          Eigen::Map<const Vector, 0, Stride>(slopes + c, index(count), step);
+      if (ledger != nullptr) {
+        Eigen::Map<Vector, 0, Stride>(steps.data() + first * outputs + c, index(count), step) =
+            gradients * weights;
+      }
+      backend::add_square(backend::operand(gradients).transposed(),
+                          backend::target(sum->precision));
     }
-    if (ledger != nullptr) append_messages(gradients, slope, weights, *ledger);
-    for (const Matrix& own : gradients) {
-      backend::add_square(backend::operand(own).transposed(), backend::target(sum->precision));
-    }
-  }
+  });
+  if (ledger != nullptr) fill_ledger(inputs, all, steps, *ledger);
   return sum;
 }
 
-class CpuFactor final : public PosteriorFactor {
- public:
-  bool set(const MessageSum& sum, const PriorPrecision& prior, double damping) override {
-    const Matrix& precision = static_cast<const CpuSum&>(sum).precision;
-    lower_.resize(precision.rows(), precision.cols());
-    lower_.triangularView<Eigen::Lower>() = precision;
-    if (prior.whole != nullptr) {
-      lower_.triangularView<Eigen::Lower>() += *prior.whole;
-    } else {
-      lower_.diagonal() += prior.diagonal;
+// -------------------------------------------------------------------------------------- the form of messages
+
+struct RowSum final : MessageSum {
+  explicit RowSum(Gradients own) : gradients(std::move(own)) {}
+
+  void multiply(double factor) override {
+    gradients.multiply(std::sqrt(factor));
+    gradient *= factor;
+    prior_ = {};
+  }
+  // With t times the prior, G Q G' is one t-th: it is computed once for all tries of a step.
+  std::unique_ptr<PosteriorFactor> factor(const Vector& prior, double times) const override {
+    const Vector variance = prior.cwiseInverse();
+    if (prior_.size() == 0 || prior_ != prior) {
+      square_ = gradients.square(variance);
+      prior_ = prior;
     }
-    if (damping > 0) lower_.diagonal() *= 1 + damping;
-    return backend::factorise(backend::target(lower_));
+    auto factor = std::make_unique<MessageFactor>(gradients, variance / times, square_ / times);
+    if (!factor->sound()) return nullptr;
+    return factor;
   }
-  Vector solve(Vector x) const override { return solution(lower_, std::move(x)); }
-  double whitened_square(Vector x) const override {
-    lower_.triangularView<Eigen::Lower>().solveInPlace(x);
-    return x.squaredNorm();
-  }
-  Vector take_variances() override { return variances_of(inverse_of(std::move(lower_))); }
-  Matrix lower() const override { return lower_; }
+
+  Gradients gradients;
 
  private:
-  Matrix lower_;
+  mutable Vector prior_;  // of the square; empty: there is none
+  mutable Matrix square_;
 };
 
+std::unique_ptr<MessageSum> sum_by_rows(const NetworkAt& network, std::span<const double> inputs,
+                                        const RowTerms& terms, JointLedger* ledger) {
+  const std::size_t outputs = network.architecture.outputs();
+  std::vector<double> values = cpu_backend().values(network, inputs, terms.rows());
+  Expansion at(terms.rows(), outputs);
+  terms.expand(0, values, at.roots.data(), at.slopes.data());
+  auto sum =
+      std::make_unique<RowSum>(gradients_of(network, inputs, at.roots, values.data()));
+  sum->values = std::move(values);
+  sum->gradient = sum->gradients.transposed_times(
+      Eigen::Map<const Vector>(at.slopes.data(), index(at.slopes.size())));
+  if (ledger != nullptr) fill_ledger(inputs, at, sum->gradients.times(network.weights), *ledger);
+  return sum;
+}
+
+// ------------------------------------------------------------------------------------------------ prediction
+
 // |L^-1 J'|^2 is a product, which is faster than solving. f(x; centre) + J step; a step of no size is none.
-class CpuPredictor final : public JointPredictor {
+class WeightPredictor final : public JointPredictor {
  public:
-  explicit CpuPredictor(const JointPosterior& posterior)
+  explicit WeightPredictor(const JointPosterior& posterior)
       : architecture_(posterior.architecture),
         unit_(posterior.unit),
         centre_(centre_of(posterior)),
@@ -126,7 +169,7 @@ class CpuPredictor final : public JointPredictor {
 };
 
 // mean[n] += g step, g row n of the lots.
-void CpuPredictor::add_steps(const Matrix& lots, std::size_t rows, double* mean) const {
+void WeightPredictor::add_steps(const Matrix& lots, std::size_t rows, double* mean) const {
   const auto lot = static_cast<std::size_t>(lots.rows());
   const auto size = static_cast<std::size_t>(step_.size());
   for (std::size_t first = 0; first < rows; first += lot) {
@@ -136,7 +179,7 @@ void CpuPredictor::add_steps(const Matrix& lots, std::size_t rows, double* mean)
   }
 }
 
-void CpuPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
+void WeightPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
                            double* variance, double* covariance) const {
   const std::size_t outputs = architecture_.outputs();
   Matrix lots;
@@ -155,7 +198,7 @@ void CpuPredictor::predict(std::span<const double> inputs, std::size_t rows, dou
 }
 
 // With whitened gradients W_k = L^-1 J_k' of output k: the covariance of outputs i and j is W_i' W_j.
-void CpuPredictor::predict_several(const Block& block, std::size_t rows, double* mean,
+void WeightPredictor::predict_several(const Block& block, std::size_t rows, double* mean,
                                    double* variance, double* covariance) const {
   const std::size_t outputs = architecture_.outputs();
   std::vector<Matrix> whitened(outputs);
@@ -194,12 +237,14 @@ class Cpu final : public JointBackend {
     return result;
   }
   std::unique_ptr<MessageSum> messages(const NetworkAt& network, std::span<const double> inputs,
-                                       const RowTerms& terms, JointLedger* ledger) const override {
-    return sum_messages(network, inputs, terms, ledger);
+                                       const RowTerms& terms, JointLedger* ledger,
+                                       bool in_messages) const override {
+    return in_messages ? sum_by_rows(network, inputs, terms, ledger)
+                       : sum_by_weights(network, inputs, terms, ledger);
   }
-  std::unique_ptr<PosteriorFactor> factor() const override { return std::make_unique<CpuFactor>(); }
   std::unique_ptr<JointPredictor> predictor(const JointPosterior& posterior) const override {
-    return std::make_unique<CpuPredictor>(posterior);
+    if (posterior.in_messages()) return message_predictor(posterior);
+    return std::make_unique<WeightPredictor>(posterior);
   }
 };
 
@@ -208,6 +253,20 @@ class Cpu final : public JointBackend {
 const JointBackend& cpu_backend() {
   static const Cpu cpu;
   return cpu;
+}
+
+// Multiplications of an epoch, but for a factor that is the same in both forms: with D weights and M messages, the update
+// of the precision takes M D^2, its factorisation D^3; the square of the gradients M^2 times the layers' widths, its
+// factorisation M^3.
+bool messages_are_cheaper(const Architecture& architecture, std::size_t messages) {
+  const auto weights = static_cast<double>(architecture.weight_count());
+  const auto rows = static_cast<double>(messages);
+  double widths = 0;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const Dense layer = architecture.layer(l);
+    widths += static_cast<double>(layer.inputs + layer.units);
+  }
+  return rows * rows * (widths + rows) < weights * weights * (rows + weights);
 }
 
 }  // namespace dma::detail

@@ -113,7 +113,7 @@ Stopped JointFit::fit_function(const Data& rows, const JointSettings& settings) 
 
 void JointFit::look_at_misses(const Data& rows) {
   if (!noise_) noise_.emplace(function_.architecture(), own_.by_column, own_.seed + 1);
-  const auto moments = outputs_of(function_.posterior(rows.inputs, *terms_of(rows), nullptr),
+  const auto moments = outputs_of(function_.posterior(rows.inputs, *terms_of(rows), false),
                                   rows.inputs, rows.rows);
   noise_->look_at(rows, likelihood_->squares(rows.targets, moments.outputs()), moments.mean);
 }
@@ -126,14 +126,14 @@ JointNetwork::OnEpoch JointFit::keeper() {
   };
 }
 
-void JointFit::stand(const JointKnowledge& known, const Data& rows) {
+void JointFit::learn_on_top(const Data& rows, bool keep_ledger, JointKnowledge& known) {
   if (known.log_noise) {
     const auto values = outputs_of(known.function, rows.inputs, rows.rows).mean;
     const auto inputs = noise_inputs(rows.inputs, values, known.noise_inputs);
     scales_ = outputs_of(*known.log_noise, inputs, rows.rows).mean;
     for (double& value : scales_) value = noise_at(value);
   }
-  function_.stand_on(known.function);
+  learn(known.function, rows.inputs, *terms_of(rows), keep_ledger);
   epochs_ = 1;
 }
 
@@ -177,20 +177,12 @@ void JointFit::restore(Arrays stored, std::size_t rows) {
 JointKnowledge JointFit::finish(const Data& rows, bool keep_ledger) {
   JointKnowledge known;
   known.likelihood = likelihood_->clone();
-  known.function = function_.posterior(rows.inputs, *terms_of(rows),
-                                       keep_ledger ? &known.ledger : nullptr, &step_left_);
+  known.function = function_.posterior(rows.inputs, *terms_of(rows), keep_ledger, &step_left_);
   if (noise_) {
     if (!noise_->has_looked()) look_at_misses(rows);
     known.log_noise = noise_->posterior();
     known.noise_inputs = noise_->inputs();
   }
-  return known;
-}
-
-JointKnowledge JointFit::finish_on_top(const Data& rows, bool keep_ledger) const {
-  JointKnowledge known;
-  known.function =
-      function_.posterior(rows.inputs, *terms_of(rows), keep_ledger ? &known.ledger : nullptr);
   return known;
 }
 

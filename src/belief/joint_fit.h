@@ -28,7 +28,7 @@ class JointFit {
   // Starts from what is known; the rows are all there are.
   void fit_again(const Data& rows);
   // New rows only, on top of what is known; precisions and noise stand.
-  void stand(const JointKnowledge& known, const Data& rows);
+  void learn_on_top(const Data& rows, bool keep_ledger, JointKnowledge& known);
 
   // Everything that does not follow from the rows and the options.
   Arrays store() const;
@@ -36,8 +36,6 @@ class JointFit {
 
   // What is known after fit() or fit_again().
   JointKnowledge finish(const Data& rows, bool keep_ledger);
-  // What is known after stand(): the function, and the messages of these rows.
-  JointKnowledge finish_on_top(const Data& rows, bool keep_ledger) const;
 
   std::size_t epochs() const { return epochs_; }  // of both networks
   Stopped stopped() const;

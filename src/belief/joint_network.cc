@@ -11,14 +11,8 @@ namespace {
 
 constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
 constexpr double least_determined = 1e-9;
-
-// Throws NetworkError if it is not positive definite in numbers.
-std::unique_ptr<PosteriorFactor> factor_of(const JointBackend& backend, const MessageSum& sum,
-                                           const PriorPrecision& prior) {
-  auto factor = backend.factor();
-  require(factor->set(sum, prior), not_positive_definite);
-  return factor;
-}
+constexpr double least_damping = 1e-6;
+constexpr double damping_after_failure = 1e-2;
 
 }  // namespace
 
@@ -44,11 +38,6 @@ JointNetwork::JointNetwork(const JointPosterior& posterior, bool by_column,
   }
 }
 
-void JointNetwork::stand_on(const JointPosterior& posterior) {
-  standing_mean_ = mean_of(posterior);
-  standing_precision_ = precision_of(factor_of(posterior));
-}
-
 void JointNetwork::draw_start(std::uint64_t seed, double gain) {
   const std::vector<double> start = dma::draw_start(architecture_, seed, gain);
   weights_ = Eigen::Map<const Vector>(start.data(), weights_.size());
@@ -69,37 +58,25 @@ std::size_t JointNetwork::bounded_precisions() const {
       }));
 }
 
-double JointNetwork::prior_loss() const {
-  if (standing_mean_.size() > 0) {
-    const Vector away = weights_ - standing_mean_;
-    return away.dot(standing_precision_.selfadjointView<Eigen::Lower>() * away) / 2;
-  }
-  return weights_.dot(prior().cwiseProduct(weights_)) / 2;
-}
-
-Vector JointNetwork::prior_gradient() const {
-  if (standing_mean_.size() > 0) {
-    return standing_precision_.selfadjointView<Eigen::Lower>() * (standing_mean_ - weights_);
-  }
-  return -prior().cwiseProduct(weights_);
-}
-
-PriorPrecision JointNetwork::prior_precision() const {
-  return {prior(), standing_mean_.size() > 0 ? &standing_precision_ : nullptr};
+std::unique_ptr<MessageSum> JointNetwork::messages(std::span<const double> inputs,
+                                                   const RowTerms& terms,
+                                                   JointLedger* ledger) const {
+  const bool by_messages = messages_are_cheaper(architecture_, terms.rows() * terms.outputs());
+  return backend_->messages(here(), inputs, terms, ledger, by_messages);
 }
 
 // MacKay's fixed point: precision = (well determined weights of the group) / (sum of their squares).
 // Returns the number of well determined weights; nothing is learnt, and nothing returned, from a precision that is not
 // positive definite in numbers.
 std::optional<double> JointNetwork::learn_precisions(const MessageSum& sum) {
-  const auto factor = backend_->factor();
-  if (!factor->set(sum, prior_precision())) return {};
-  const Vector variance = factor->take_variances();
+  const auto factor = sum.factor(prior(), 1);
+  if (!factor) return {};
+  const Vector own = factor->take_determined();
   std::vector<double> determined(precision_.size(), 0);
   std::vector<double> squares(precision_.size(), 0);
   for (std::size_t k = 0; k < group_.size(); ++k) {
     const std::size_t g = group_[k];
-    determined[g] += 1 - precision_[g] * variance[index(k)];
+    determined[g] += own[index(k)];
     squares[g] += weights_[index(k)] * weights_[index(k)];
   }
   double all_determined = 0;
@@ -114,28 +91,30 @@ std::optional<double> JointNetwork::learn_precisions(const MessageSum& sum) {
   return all_determined;
 }
 
-// Damped until the density rises. False if it never does.
+// Damped until the density rises, by a prior of 1 + damping times the precision around the weights as they are: it keeps
+// the step short in what the rows say little about, and leaves the fixed point where it is. A step that succeeds at once
+// takes the damping down. False if none succeeds.
 bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms,
                         const MessageSum& sum, double& damping, double& gain) {
+  constexpr int most_attempts = 10;
   const Vector old = weights_;
+  const Vector prior = this->prior();
   const double base = terms.loss(sum.values) + prior_loss();
-  const Vector gradient = sum.gradient + prior_gradient();
-  const PriorPrecision prior = prior_precision();
-  const auto factor = backend_->factor();
-  for (int attempt = 0; attempt < 8; ++attempt) {
-    if (factor->set(sum, prior, damping)) {
+  const Vector gradient = sum.gradient - prior.cwiseProduct(old);
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    if (const auto factor = sum.factor(prior, 1 + damping)) {
       weights_ = old + factor->solve(gradient);
       const double now = terms.loss(values(inputs, terms.rows())) + prior_loss();
       if (now < base) {
         gain = base - now;
-        damping = std::max(1e-9, damping / 5);
+        if (attempt == 0) damping = std::max(least_damping, damping / 5);
         return true;
       }
     }
-    damping = std::max(1e-6, damping * 5);
+    damping = std::max(least_damping, damping) * 5;
   }
   weights_ = old;
-  damping = 1e-2;
+  damping = damping_after_failure;
   return false;
 }
 
@@ -146,7 +125,6 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
   if (fit.epochs == 0) fit.damping = settings.damping;
   auto sum = messages(inputs, terms);
   const auto count = static_cast<double>(terms.rows());
-  const bool learn = standing_mean_.size() == 0;
   const auto has_settled = [&] {
     return is_over(fit.settled, settings.tolerance, settings.patience);
   };
@@ -156,7 +134,7 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
       fit.stopped = Stopped::interrupted;
       return fit;
     }
-    if (learn && settings.learns_at(epoch)) {
+    if (settings.learns_at(epoch)) {
       if (const auto determined = learn_precisions(*sum)) {
         const RowTerms::Learnt learnt = terms.learn(sum->values, *determined);
         fit.bounded = learnt.bounded;
@@ -220,27 +198,25 @@ void JointNetwork::restore(Arrays stored) {
 }
 
 JointPosterior JointNetwork::posterior(std::span<const double> inputs, const RowTerms& terms,
-                                       JointLedger* ledger, double* step_left) const {
-  const auto sum = messages(inputs, terms, ledger);
-  const auto factor = factor_of(*backend_, *sum, prior_precision());
-  const Vector gradient = sum->gradient + prior_gradient();
-  if (step_left != nullptr) {
-    // The step P g has length |L^-1 g| in standard deviations.
-    *step_left =
-        std::sqrt(factor->whitened_square(gradient) / static_cast<double>(gradient.size()));
-  }
-  const Vector prior_precision = prior();
+                                       bool keep_ledger, double* step_left) const {
+  const Vector prior = this->prior();
   JointPosterior result{architecture_,
                         unit_,
                         {weights_.begin(), weights_.end()},
-                        {prior_precision.begin(), prior_precision.end()},
+                        {prior.begin(), prior.end()},
                         {}};
-  set_factor(factor->lower(), result);
-  if (standing_mean_.size() > 0) {
-    // What stands, times the messages, to the bit: so that they can be taken out again.
-    set_mean(weights_ + factor->solve(gradient), result);
-    result.centre.assign(weights_.begin(), weights_.end());
+  const bool by_messages = messages_are_cheaper(architecture_, terms.rows() * terms.outputs());
+  const auto sum = messages(inputs, terms, keep_ledger || by_messages ? &result.ledger : nullptr);
+  if (by_messages && step_left == nullptr) return result;
+  const auto factor = sum->factor(prior, 1);
+  require(factor != nullptr, not_positive_definite);
+  if (step_left != nullptr) {
+    // The step s = P g has the length sqrt(g s) in standard deviations.
+    const Vector gradient = sum->gradient - prior.cwiseProduct(weights_);
+    *step_left =
+        std::sqrt(gradient.dot(factor->solve(gradient)) / static_cast<double>(gradient.size()));
   }
+  factor->put(result);
   return result;
 }
 

@@ -15,7 +15,7 @@ namespace dma::detail {
 
 struct JointSettings {
   std::size_t epochs = 30;
-  double damping = 1;  // at the start; a step that succeeds divides it by five
+  double damping = 1;  // at the start: see JointNetwork::step
   // Epochs in which prior precisions (and noise) are learnt: from, every so many, and before.
   std::size_t evidence_from = 4;
   std::size_t evidence_every = 3;
@@ -56,9 +56,6 @@ class JointNetwork {
   // See layers/architecture.h.
   void draw_start(std::uint64_t seed, double gain);
   void set_output_bias(double value);
-  // From now on the posterior stands in for the prior and for the rows it was learnt from; precisions and
-  // noise are no longer learnt.
-  void stand_on(const JointPosterior& posterior);
 
   using OnEpoch = std::function<void(const NetworkFit&)>;
   // The terms are of these rows. `start` with epochs behind it: goes on from there, with the same
@@ -70,10 +67,10 @@ class JointNetwork {
   Arrays store() const;
   void restore(Arrays stored);
 
-  // Linearised at the weights as they are; the rows' messages go into the ledger, if one is given. `step_left`, if
-  // given, is how far the next step would go: see JointCertificate.
-  JointPosterior posterior(std::span<const double> inputs, const RowTerms& terms,
-                           JointLedger* ledger, double* step_left = nullptr) const;
+  // Linearised at the weights as they are. The form of messages has a ledger, that of weights if it is asked for.
+  // `step_left`, if given, is how far the next step would go: see JointCertificate.
+  JointPosterior posterior(std::span<const double> inputs, const RowTerms& terms, bool keep_ledger,
+                           double* step_left = nullptr) const;
   std::vector<double> values(std::span<const double> inputs, std::size_t rows) const {
     return backend_->values(here(), inputs, rows);
   }
@@ -83,12 +80,8 @@ class JointNetwork {
  private:
   NetworkAt here() const { return {architecture_, unit_, weights_}; }
   std::unique_ptr<MessageSum> messages(std::span<const double> inputs, const RowTerms& terms,
-                                       JointLedger* ledger = nullptr) const {
-    return backend_->messages(here(), inputs, terms, ledger);
-  }
-  double prior_loss() const;
-  Vector prior_gradient() const;
-  PriorPrecision prior_precision() const;
+                                       JointLedger* ledger = nullptr) const;
+  double prior_loss() const { return weights_.dot(prior().cwiseProduct(weights_)) / 2; }
   std::optional<double> learn_precisions(const MessageSum& sum);
   bool step(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,
             double& damping, double& gain);
@@ -100,8 +93,6 @@ class JointNetwork {
   Vector weights_;
   std::vector<std::size_t> group_;  // of each weight
   std::vector<double> precision_;   // of each group
-  Vector standing_mean_;            // empty: the prior is around 0
-  Matrix standing_precision_;       // lower triangle
 };
 
 }  // namespace dma::detail

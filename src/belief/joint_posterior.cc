@@ -1,33 +1,168 @@
 #include <dma/belief/joint_posterior.h>
 
+#include <limits>
+
 #include <dma/special/random.h>
 
 #include "belief/joint_algebra.h"
-#include "belief/joint_backend.h"
+#include "belief/joint_messages.h"
 
 namespace dma {
 namespace detail {
 namespace {
 
-// The prior and the messages of all rows but these, which ascend.
-Matrix precision_without(const JointPosterior& posterior, const JointLedger& ledger,
-                         std::span<const std::size_t> rows) {
-  const std::size_t weights = posterior.mean.size();
-  Matrix precision = Matrix::Zero(index(weights), index(weights));
-  precision.diagonal() = Eigen::Map<const Vector>(posterior.prior_precision.data(), index(weights));
-  std::size_t first = 0;
-  const auto add_until = [&](std::size_t end) {
-    const backend::Operand block{ledger.gradients.data() + first * weights, end - first, weights,
-                                 weights, 1};
-    backend::add_square(block.transposed(), backend::target(precision));
-    first = end + 1;
+// Rows of a row-major array.
+void erase_rows(std::vector<double>& numbers, std::size_t width,
+                std::span<const std::size_t> rows) {
+  std::vector<double> kept;
+  kept.reserve(numbers.size() - rows.size() * width);
+  std::size_t next = 0;
+  for (std::size_t n = 0; n * width < numbers.size(); ++n) {
+    if (next < rows.size() && rows[next] == n) {
+      ++next;
+      continue;
+    }
+    const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(n * width);
+    kept.insert(kept.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+  }
+  numbers = std::move(kept);
+}
+
+void append(const std::vector<double>& more, std::vector<double>& numbers) {
+  numbers.insert(numbers.end(), more.begin(), more.end());
+}
+
+void append(const JointLedger& more, JointLedger& ledger) {
+  append(more.inputs, ledger.inputs);
+  append(more.roots, ledger.roots);
+  append(more.shifts, ledger.shifts);
+}
+
+void erase_rows(JointLedger& ledger, std::span<const std::size_t> rows, std::size_t inputs,
+                std::size_t outputs) {
+  erase_rows(ledger.inputs, inputs, rows);
+  erase_rows(ledger.roots, outputs * outputs, rows);
+  erase_rows(ledger.shifts, outputs, rows);
+}
+
+JointLedger rows_of(const JointLedger& ledger, std::span<const std::size_t> rows,
+                    std::size_t inputs, std::size_t outputs) {
+  JointLedger result;
+  const auto take = [&](const std::vector<double>& from, std::size_t width,
+                        std::vector<double>& to) {
+    for (const std::size_t row : rows) {
+      const auto begin = from.begin() + static_cast<std::ptrdiff_t>(row * width);
+      to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+    }
   };
-  for (const std::size_t row : rows) add_until(row);
-  add_until(ledger.shifts.size());
-  return precision;
+  take(ledger.inputs, inputs, result.inputs);
+  take(ledger.roots, outputs * outputs, result.roots);
+  take(ledger.shifts, outputs, result.shifts);
+  return result;
+}
+
+Eigen::Map<const Vector> shifts_of(const JointLedger& ledger) {
+  return {ledger.shifts.data(), index(ledger.shifts.size())};
+}
+
+// The messages of a ledger, linearised where the posterior is.
+Gradients gradients_at(const JointPosterior& posterior, const JointLedger& ledger) {
+  std::vector<double> values(ledger.shifts.size());
+  const Vector centre = centre_of(posterior);
+  return gradients_of({posterior.architecture, posterior.unit, centre}, ledger.inputs,
+                      ledger.roots, values.data());
+}
+
+// Precision times mean.
+Vector shift_of(const JointPosterior& posterior) {
+  const Vector mean = mean_of(posterior);
+  if (posterior.in_messages()) {
+    const Gradients gradients = gradients_of(posterior);
+    return mean.cwiseQuotient(prior_variance_of(posterior)) +
+           gradients.transposed_times(gradients.times(mean));
+  }
+  const Matrix lower = factor_of(posterior);
+  const auto triangle = lower.triangularView<Eigen::Lower>();
+  return triangle * (triangle.transpose() * mean);
+}
+
+// precision + G' G, or - G' G.
+enum class Sign { plus, minus };
+void add_messages(const JointPosterior& posterior, const JointLedger& ledger, Sign sign,
+                  Matrix& precision) {
+  const std::size_t outputs = posterior.architecture.outputs();
+  const std::size_t of_row = outputs * outputs;
+  const Vector centre = centre_of(posterior);
+  std::vector<double> values(block_rows * outputs);
+  Matrix gradients;
+  each_block(ledger.shifts.size() / outputs, [&](std::size_t first, std::size_t count) {
+    const Block block(posterior.architecture, posterior.unit, centre, ledger.inputs, first, count,
+                      values.data());
+    for (std::size_t c = 0; c < outputs; ++c) {
+      const auto roots = std::span(ledger.roots).subspan(first * of_row, count * of_row);
+      block.write_gradients(column_of_roots(roots, c, outputs), gradients);
+      const backend::Operand rows = backend::operand(gradients).transposed();
+      if (sign == Sign::plus) {
+        backend::add_square(rows, backend::target(precision));
+      } else {
+        backend::subtract_square(rows, backend::target(precision));
+      }
+    }
+  });
+}
+
+// The mean belongs to this precision and shift; where the messages are linearised stays.
+void move_to(const Matrix& precision, const Vector& shift, JointPosterior& posterior) {
+  if (posterior.centre.empty()) posterior.centre = posterior.mean;
+  if (posterior.in_messages()) {
+    const Gradients gradients = gradients_of(posterior);
+    return set_mean(message_factor(posterior, gradients).solve(shift), posterior);
+  }
+  const Matrix factor = factorised(precision);
+  set_factor(factor, posterior);
+  set_mean(solution(factor, shift), posterior);
+}
+
+Matrix prior_precision_of(const JointPosterior& posterior) {
+  return Matrix(Eigen::Map<const Vector>(posterior.prior_precision.data(),
+                                         index(posterior.prior_precision.size()))
+                    .asDiagonal());
+}
+
+// L'^-1 z in the form of weights, z standard normal. In that of messages: with prior draws v ~ N(0, Q) and z, both have the
+// posterior's covariance: v - Q G' K^-1 (G v + z) (Matheron's rule).
+Matrix draw_steps(const JointPosterior& posterior, std::size_t count, special::Random& random) {
+  Matrix normal(index(posterior.mean.size()), index(count));
+  for (double& value : normal.reshaped()) value = random.normal();
+  if (!posterior.in_messages()) {
+    const Matrix inverse = inverse_of(factor_of(posterior));
+    Matrix steps = Matrix::Zero(normal.rows(), normal.cols());
+    backend::add_product(backend::operand(inverse).transposed(), backend::operand(normal),
+                         backend::target(steps), backend::Holds::upper);
+    return steps;
+  }
+  const Gradients gradients = gradients_of(posterior);
+  const Vector variance = prior_variance_of(posterior);
+  const MessageFactor factor = message_factor(posterior, gradients);
+  Matrix steps = variance.cwiseSqrt().asDiagonal() * normal;
+  for (Eigen::Index s = 0; s < steps.cols(); ++s) {
+    Vector miss = gradients.times(steps.col(s));
+    for (double& value : miss) value += random.normal();
+    const Vector told = gradients.transposed_times(solution(factor.lower(), std::move(miss)));
+    steps.col(s) -= variance.cwiseProduct(told);
+  }
+  return steps;
 }
 
 }  // namespace
+
+Matrix draw_weights(const JointPosterior& posterior, std::size_t count, std::uint64_t seed) {
+  special::Random random(seed);
+  Matrix weights = draw_steps(posterior, count, random);
+  weights.colwise() += mean_of(posterior);
+  return weights;
+}
+
 }  // namespace detail
 
 OutputMoments outputs_of(const JointPosterior& posterior, std::span<const double> inputs,
@@ -38,19 +173,14 @@ OutputMoments outputs_of(const JointPosterior& posterior, std::span<const double
   return moments;
 }
 
-// f(x; c) + J (m - c + L'^-1 z), z standard normal: the covariance is J (L L')^-1 J'.
+// f(x; c) + J (w - c), w drawn from the posterior.
 std::vector<double> sample_functions(const JointPosterior& posterior,
                                      std::span<const double> inputs, std::size_t rows,
                                      std::size_t count, std::uint64_t seed) {
   using detail::index;
-  special::Random random(seed);
-  detail::Matrix normal(index(posterior.mean.size()), index(count));
-  for (double& value : normal.reshaped()) value = random.normal();
-  const detail::Matrix inverse = detail::inverse_of(detail::factor_of(posterior));
   const detail::Vector weights = detail::centre_of(posterior);
-  detail::Matrix steps = (detail::mean_of(posterior) - weights).rowwise().replicate(index(count));
-  backend::add_product(backend::operand(inverse).transposed(), backend::operand(normal),
-                       backend::target(steps), backend::Holds::upper);
+  detail::Matrix steps = detail::draw_weights(posterior, count, seed);
+  steps.colwise() -= weights;
   const std::size_t outputs = posterior.architecture.outputs();
   std::vector<double> result(count * rows * outputs);
   detail::Matrix gradients;
@@ -75,33 +205,64 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
   return result;
 }
 
+// In the form of messages: Q - |L^-1 G Q|^2, column by column; its error is that of Q, and nothing below is claimed.
 std::vector<double> marginal_variances(const JointPosterior& posterior) {
-  const detail::Vector variances =
-      detail::variances_of(detail::inverse_of(detail::factor_of(posterior)));
-  return {variances.begin(), variances.end()};
+  if (!posterior.in_messages()) {
+    const detail::Vector variances =
+        detail::variances_of(detail::inverse_of(detail::factor_of(posterior)));
+    return {variances.begin(), variances.end()};
+  }
+  const detail::Gradients gradients = detail::gradients_of(posterior);
+  const detail::Vector prior = detail::prior_variance_of(posterior);
+  const detail::Matrix inverse =
+      detail::inverse_of(detail::message_factor(posterior, gradients).take_lower());
+  const detail::Matrix all = gradients.all();
+  detail::Matrix whitened = detail::Matrix::Zero(all.rows(), all.cols());
+  backend::add_product(backend::operand(inverse), backend::operand(all), backend::target(whitened),
+                       backend::Holds::lower);
+  std::vector<double> result;
+  for (Eigen::Index k = 0; k < prior.size(); ++k) {
+    const double left = 1 - prior[k] * whitened.col(k).squaredNorm();
+    result.push_back(prior[k] * std::max(left, std::numeric_limits<double>::epsilon()));
+  }
+  return result;
 }
 
-void forget(JointPosterior& posterior, const JointLedger& ledger, std::span<const std::size_t> rows,
-            bool all_in_ledger) {
-  const std::size_t weights = posterior.mean.size();
-  const detail::Matrix lower = detail::factor_of(posterior);
-  const auto triangle = lower.triangularView<Eigen::Lower>();
+void forget(JointPosterior& posterior, std::span<const std::size_t> rows, bool all_in_ledger) {
+  const std::size_t inputs = posterior.architecture.inputs();
+  const std::size_t outputs = posterior.architecture.outputs();
+  const JointLedger gone = detail::rows_of(posterior.ledger, rows, inputs, outputs);
+  const detail::Gradients gradients = detail::gradients_at(posterior, gone);
+  const detail::Vector shift =
+      detail::shift_of(posterior) - gradients.transposed_times(detail::shifts_of(gone));
+  detail::erase_rows(posterior.ledger, rows, inputs, outputs);
   detail::Matrix precision;
-  detail::Vector shift = triangle * (triangle.transpose() * detail::mean_of(posterior));
-  if (!all_in_ledger) precision = detail::precision_of(lower);
-  for (const std::size_t row : rows) {
-    const double* own = ledger.gradients.data() + row * weights;
-    const Eigen::Map<const detail::Vector> gradient(own, shift.size());
-    if (!all_in_ledger) {
-      backend::subtract_square({own, weights, 1, 1, weights}, backend::target(precision));
-    }
-    shift -= ledger.shifts[row] * gradient;
+  if (!posterior.in_messages() && all_in_ledger) {
+    precision = detail::prior_precision_of(posterior);
+    detail::add_messages(posterior, posterior.ledger, detail::Sign::plus, precision);
+  } else if (!posterior.in_messages()) {
+    precision = detail::precision_of(detail::factor_of(posterior));
+    detail::add_messages(posterior, gone, detail::Sign::minus, precision);
   }
-  if (all_in_ledger) precision = detail::precision_without(posterior, ledger, rows);
-  const detail::Matrix factor = detail::factorised(std::move(precision));
-  detail::set_factor(factor, posterior);
-  if (posterior.centre.empty()) posterior.centre = posterior.mean;
-  detail::set_mean(detail::solution(factor, shift), posterior);
+  detail::move_to(precision, shift, posterior);
+}
+
+void learn(JointPosterior& posterior, std::span<const double> inputs, const RowTerms& terms,
+           bool keep_ledger) {
+  JointLedger fresh;
+  const detail::Vector centre = detail::centre_of(posterior);
+  detail::cpu_backend().messages({posterior.architecture, posterior.unit, centre}, inputs, terms,
+                                 &fresh, true);
+  const detail::Gradients gradients = detail::gradients_at(posterior, fresh);
+  const detail::Vector shift =
+      detail::shift_of(posterior) + gradients.transposed_times(detail::shifts_of(fresh));
+  detail::Matrix precision;
+  if (!posterior.in_messages()) {
+    precision = detail::precision_of(detail::factor_of(posterior));
+    detail::add_messages(posterior, fresh, detail::Sign::plus, precision);
+  }
+  if (keep_ledger || posterior.in_messages()) detail::append(fresh, posterior.ledger);
+  detail::move_to(precision, shift, posterior);
 }
 
 }  // namespace dma

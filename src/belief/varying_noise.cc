@@ -108,7 +108,7 @@ std::vector<double> VaryingNoise::variances() const {
 }
 
 JointPosterior VaryingNoise::posterior() const {
-  return network_.posterior(inputs_, LogVarianceTerms(squares_), nullptr);
+  return network_.posterior(inputs_, LogVarianceTerms(squares_), false);
 }
 
 Arrays VaryingNoise::store() const {

@@ -62,11 +62,13 @@ Block::Block(const Architecture& architecture, JointUnit unit, const Vector& wei
   }
 }
 
+Matrix Block::back_of(std::span<const double> factors) const {
+  return Eigen::Map<const RowMatrix>(factors.data(), layers_.front().units.rows(),
+                                     index(architecture_.outputs()));
+}
+
 void Block::write_gradients(std::span<const double> factors, Matrix& gradients) const {
-  const Eigen::Index rows = layers_.front().units.rows();
-  const Eigen::Index outputs = index(architecture_.outputs());
-  write(Eigen::Map<const RowMatrix>(factors.data(), rows, outputs), static_cast<std::size_t>(rows),
-        gradients);
+  write(back_of(factors), static_cast<std::size_t>(layers_.front().units.rows()), gradients);
 }
 
 void Block::write_lots(std::size_t output, std::size_t lot_rows, Matrix& lots) const {
@@ -75,33 +77,33 @@ void Block::write_lots(std::size_t output, std::size_t lot_rows, Matrix& lots) c
   write(std::move(back), lot_rows, lots);
 }
 
-// From the last layer to the first; back holds d (sum of outputs) / d sums.
+Matrix Block::below(std::size_t layer, const Matrix& back) const {
+  backend::Operand above = weights_of(architecture_, layer, weights_);
+  --above.columns;  // nothing is below the bias
+  Matrix sums = Matrix::Zero(back.rows(), index(above.columns));
+  backend::add_product(backend::operand(back), above, backend::target(sums));
+  return sums.cwiseProduct(layers_[layer].derivatives);
+}
+
 void Block::write(Matrix back, std::size_t lot_rows, Matrix& lots) const {
   const auto count = static_cast<std::size_t>(back.rows());
   const auto size = static_cast<std::size_t>(weights_.size());
   const std::size_t lot_count = (count + lot_rows - 1) / lot_rows;
   lots.resize(index(lot_rows), index(lot_count * size));
   if (count < lot_count * lot_rows) lots.rightCols(weights_.size()).setZero();
-  for (std::size_t l = layers_.size(); l-- > 0;) {
-    const Matrix& units = layers_[l].units;
+  each_layer(std::move(back), [&](std::size_t l, const Matrix& units, const Matrix& own) {
     for (std::size_t lot = 0; lot < lot_count; ++lot) {
       const std::size_t begin = lot * lot_rows;
       const std::size_t rows = std::min(lot_rows, count - begin);
       double* to = lots.data() + (lot * size + architecture_.layer(l).first) * lot_rows;
-      for (Eigen::Index i = 0; i < back.cols(); ++i) {
+      for (Eigen::Index i = 0; i < own.cols(); ++i) {
         for (Eigen::Index j = 0; j < units.cols(); ++j, to += lot_rows) {
-          multiply_rows(rows, back.data() + i * back.rows() + begin,
+          multiply_rows(rows, own.data() + i * own.rows() + begin,
                         units.data() + j * units.rows() + begin, to);
         }
       }
     }
-    if (l == 0) break;
-    backend::Operand above = weights_of(architecture_, l, weights_);
-    --above.columns;  // nothing is below the bias
-    Matrix below = Matrix::Zero(back.rows(), index(above.columns));
-    backend::add_product(backend::operand(back), above, backend::target(below));
-    back = below.cwiseProduct(layers_[l].derivatives);
-  }
+  });
 }
 
 }  // namespace dma::detail

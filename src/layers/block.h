@@ -38,6 +38,12 @@ class Block {
   // Gradients of one output in lots of so many rows, one lot's columns after the other's, as backend::Whitening takes
   // them. Spare rows of the last lot are 0.
   void write_lots(std::size_t output, std::size_t lot_rows, Matrix& lots) const;
+  // take(layer, its inputs with the bias, derivative of the sum of outputs with these factors by its own sums), a row per
+  // row, from the last layer to the first.
+  template <class Take>
+  void each_layer(std::span<const double> factors, const Take& take) const {
+    each_layer(back_of(factors), take);
+  }
 
  private:
   struct Layer {
@@ -47,6 +53,16 @@ class Block {
 
   static Layer layer_above(const Architecture& architecture, JointUnit unit, std::size_t below,
                            const Matrix& sums);
+  Matrix back_of(std::span<const double> factors) const;
+  // The derivative by the sums of the layer below, from that by the sums of this one.
+  Matrix below(std::size_t layer, const Matrix& back) const;
+  template <class Take>
+  void each_layer(Matrix back, const Take& take) const {
+    for (std::size_t l = layers_.size(); l-- > 0;) {
+      take(l, layers_[l].units, back);
+      if (l > 0) back = below(l, back);
+    }
+  }
   // back: of the last layer's sums. A lot of all rows is a matrix with a row per row.
   void write(Matrix back, std::size_t lot_rows, Matrix& lots) const;
 

@@ -116,20 +116,12 @@ Matrix lower_of(const JointPosterior& posterior) {
   return lower;
 }
 
-void expect_message(const JointLedger& ledger, std::size_t row, const Vector& gradient,
-                    double shift) {
-  const Eigen::Map<const Vector> own(
-      ledger.gradients.data() + row * static_cast<std::size_t>(gradient.size()), gradient.size());
-  EXPECT_LT((own - gradient).cwiseAbs().maxCoeff(), 1e-12 * (1 + gradient.cwiseAbs().maxCoeff()));
-  EXPECT_NEAR(ledger.shifts[row], shift, 1e-12 * (1 + std::abs(shift)));
-}
-
 TEST(Joint, IsExactForALinearNetwork) {
   const Sample rows = linear_rows(40, 4, 0.5, 2);
   Vector variances = Vector::Constant(40, 0.3);
   variances.head(10).setConstant(0.8);
   const auto posterior =
-      fitted(rows, 2, variances).posterior(rows.inputs, terms_of(rows.view(), variances), nullptr);
+      fitted(rows, 2, variances).posterior(rows.inputs, terms_of(rows.view(), variances), false);
   const Matrix x = rows.design();
   const Matrix weighted = variances.cwiseInverse().asDiagonal() * x;
   const Matrix precision = prior_of(4, 2) + x.transpose() * weighted;
@@ -151,17 +143,16 @@ TEST(Joint, IsExactForALinearNetwork) {
 TEST(Joint, ForgettingIsNeverHavingSeen) {
   const Sample rows = linear_rows(30, 3, 0.5, 3);
   Vector variances = Vector::Constant(30, 0.25);
-  JointLedger ledger;
   auto posterior =
-      fitted(rows, 1, variances).posterior(rows.inputs, terms_of(rows.view(), variances), &ledger);
+      fitted(rows, 1, variances).posterior(rows.inputs, terms_of(rows.view(), variances), true);
   const std::vector<std::size_t> gone{0, 1, 2, 3, 4};
-  forget(posterior, ledger, gone);
+  forget(posterior, gone);
   Sample rest{{rows.inputs.begin() + 15, rows.inputs.end()},
               {rows.targets.begin() + 5, rows.targets.end()},
               3};
   Vector rest_variances = Vector::Constant(25, 0.25);
   const auto anew = fitted(rest, 1, rest_variances)
-                        .posterior(rest.inputs, terms_of(rest.view(), rest_variances), nullptr);
+                        .posterior(rest.inputs, terms_of(rest.view(), rest_variances), false);
   EXPECT_LT((mean_of(posterior) - mean_of(anew)).norm(), 1e-8);
   for (std::size_t k = 0; k < anew.factor.size(); ++k) {
     EXPECT_NEAR(posterior.factor[k], anew.factor[k], 1e-8);
@@ -180,8 +171,9 @@ TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
   JointSettings settings = without_evidence();
   settings.epochs = 5;
   fit(trainer, rows.view(), variances, settings);
-  JointLedger ledger;
-  const auto posterior = trainer.posterior(rows.inputs, terms_of(rows.view(), variances), &ledger);
+  const auto posterior = trainer.posterior(rows.inputs, terms_of(rows.view(), variances), true);
+  ASSERT_FALSE(posterior.in_messages());
+  EXPECT_EQ(posterior.ledger.inputs, rows.inputs);
   const Vector mean = mean_of(posterior);
   Matrix precision = vector_of(posterior.prior_precision).asDiagonal();
   Vector gradient(mean.size());
@@ -191,7 +183,8 @@ TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
     const double deviation = std::sqrt(variances[static_cast<Eigen::Index>(n)]);
     const double shift = (rows.targets[n] - value + gradient.dot(mean)) / deviation;
     gradient /= deviation;
-    expect_message(ledger, n, gradient, shift);
+    EXPECT_NEAR(posterior.ledger.roots[n], 1 / deviation, 1e-14 / deviation);
+    EXPECT_NEAR(posterior.ledger.shifts[n], shift, 1e-12 * (1 + std::abs(shift)));
     precision += gradient * gradient.transpose();
   }
   const Matrix lower = lower_of(posterior);
@@ -200,12 +193,12 @@ TEST(Joint, TheLedgerSaysWhatThePosteriorKnows) {
 
 // 171 weights: the inverse is taken in blocks.
 TEST(Joint, MarginalVariancesAreTheDiagonalOfTheInverse) {
-  const Sample rows = linear_rows(100, 15, 0.5, 9);
+  const Sample rows = linear_rows(300, 15, 0.5, 9);
   const Architecture network{.widths = {15, 10, 1}, .slopes = {0.1}, .bias = {true}};
   JointNetwork trainer(network, JointUnit::leaky_relu, 1, false);
   trainer.draw_start(3, 1);
-  const Vector variances = Vector::Constant(100, 0.25);
-  const auto posterior = trainer.posterior(rows.inputs, terms_of(rows.view(), variances), nullptr);
+  const Vector variances = Vector::Constant(300, 0.25);
+  const auto posterior = trainer.posterior(rows.inputs, terms_of(rows.view(), variances), false);
   const Matrix lower = lower_of(posterior);
   const Matrix inverse = (lower * lower.transpose()).inverse();
   const auto marginal = marginal_variances(posterior);
@@ -218,21 +211,161 @@ TEST(Joint, LearningInTwoPartsIsLearningAll) {
   const Sample rows = linear_rows(40, 3, 0.5, 5);
   Vector variances = Vector::Constant(40, 0.25);
   const auto all =
-      fitted(rows, 1, variances).posterior(rows.inputs, terms_of(rows.view(), variances), nullptr);
+      fitted(rows, 1, variances).posterior(rows.inputs, terms_of(rows.view(), variances), false);
   JointNetwork first(linear(3), JointUnit::leaky_relu, 1, true);
   Vector some = Vector::Constant(25, 0.25);
   fit(first, rows.part(0, 25), some, without_evidence());
   const auto half =
-      first.posterior(rows.part(0, 25).inputs, terms_of(rows.part(0, 25), some), nullptr);
-  JointNetwork second(half, true);
-  second.stand_on(half);
-  Vector others = Vector::Constant(15, 0.25);
-  fit(second, rows.part(25, 15), others, without_evidence());
-  const auto both =
-      second.posterior(rows.part(25, 15).inputs, terms_of(rows.part(25, 15), others), nullptr);
+      first.posterior(rows.part(0, 25).inputs, terms_of(rows.part(0, 25), some), false);
+  auto both = half;
+  const Vector others = Vector::Constant(15, 0.25);
+  learn(both, rows.part(25, 15).inputs, terms_of(rows.part(25, 15), others), false);
   EXPECT_LT((mean_of(both) - mean_of(all)).norm(), 1e-8);
   for (std::size_t k = 0; k < all.factor.size(); ++k)
     EXPECT_NEAR(both.factor[k], all.factor[k], 1e-8);
+}
+
+// ------------------------------------------------------------------------------ weights and messages
+
+// Three layers, rows of different noise, a belief in both forms.
+struct BothForms {
+  Architecture network{.widths = {3, 7, 5, 1}, .slopes = {0}, .bias = {true}};
+  Sample rows = linear_rows(50, 3, 0.5, 12);
+  Vector variances = Vector::LinSpaced(50, 0.1, 0.9);
+  JointNetwork trainer{network, JointUnit::leaky_relu, 1, true};
+  JointPosterior in_messages, in_weights;
+
+  BothForms() {
+    trainer.draw_start(5, 1);
+    JointSettings settings;
+    settings.epochs = 12;
+    settings.tolerance = 0;
+    fit(trainer, rows.view(), variances, settings);
+    in_messages = trainer.posterior(rows.inputs, terms_of(rows.view(), variances), true);
+    in_weights = in_messages;
+    Matrix precision = vector_of(in_messages.prior_precision).asDiagonal();
+    Vector gradient(precision.rows());
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      const auto row = std::span(rows.inputs).subspan(3 * n, 3);
+      row_value(network, JointUnit::leaky_relu, mean_of(in_messages), row, gradient.data());
+      precision += gradient * gradient.transpose() / variances[static_cast<Eigen::Index>(n)];
+    }
+    const Matrix lower = precision.llt().matrixL();
+    for (Eigen::Index i = 0; i < lower.rows(); ++i) {
+      for (Eigen::Index j = 0; j <= i; ++j) in_weights.factor.push_back(lower(i, j));
+    }
+  }
+};
+
+void expect_same(const JointPosterior& a, const JointPosterior& b, std::span<const double> inputs,
+                 double tolerance) {
+  EXPECT_LT((mean_of(a) - mean_of(b)).cwiseAbs().maxCoeff(),
+            tolerance * (1 + mean_of(b).cwiseAbs().maxCoeff()));
+  const std::size_t count = inputs.size() / a.architecture.inputs();
+  const auto one = outputs_of(a, inputs, count);
+  const auto other = outputs_of(b, inputs, count);
+  for (std::size_t n = 0; n < count; ++n) {
+    EXPECT_NEAR(one.mean[n], other.mean[n], tolerance * (1 + std::abs(other.mean[n])));
+    EXPECT_NEAR(one.variance[n], other.variance[n], tolerance * (1 + other.variance[n]));
+  }
+  const auto widths = marginal_variances(a);
+  const auto others = marginal_variances(b);
+  for (std::size_t k = 0; k < widths.size(); ++k) {
+    EXPECT_NEAR(widths[k], others[k], tolerance * (1 + others[k]));
+  }
+}
+
+TEST(Forms, SayTheSame) {
+  const BothForms both;
+  ASSERT_TRUE(both.in_messages.in_messages());
+  ASSERT_FALSE(both.in_weights.in_messages());
+  const Sample fresh = linear_rows(300, 3, 0.5, 13);
+  expect_same(both.in_messages, both.in_weights, fresh.inputs, 1e-10);
+}
+
+TEST(Forms, ForgetAndLearnTheSame) {
+  const BothForms both;
+  const std::vector<std::size_t> gone{0, 7, 8, 49};
+  const Sample fresh = linear_rows(9, 3, 0.5, 13);
+  const Vector variances = Vector::Constant(9, 0.3);
+  for (const bool all_in_ledger : {true, false}) {
+    JointPosterior one = both.in_messages;
+    JointPosterior other = both.in_weights;
+    for (JointPosterior* posterior : {&one, &other}) forget(*posterior, gone, all_in_ledger);
+    EXPECT_EQ(one.ledger.shifts.size(), 46U);
+    EXPECT_EQ(one.ledger.inputs, other.ledger.inputs);
+    EXPECT_EQ(one.centre, both.in_messages.mean);
+    expect_same(one, other, fresh.inputs, 1e-9);
+    for (JointPosterior* posterior : {&one, &other}) {
+      learn(*posterior, fresh.inputs, terms_of(fresh.view(), variances), true);
+    }
+    EXPECT_EQ(one.ledger.shifts.size(), 55U);
+    expect_same(one, other, fresh.inputs, 1e-9);
+  }
+}
+
+// Learnt and forgotten again, a belief is what it was.
+TEST(Forms, MessagesGoAsTheyCame) {
+  const BothForms both;
+  JointPosterior posterior = both.in_messages;
+  const Sample fresh = linear_rows(2, 3, 0.5, 14);
+  const Vector variances = Vector::Constant(2, 0.3);
+  learn(posterior, fresh.inputs, terms_of(fresh.view(), variances), false);
+  EXPECT_GT((mean_of(posterior) - mean_of(both.in_messages)).norm(), 1e-3);
+  forget(posterior, std::vector<std::size_t>{50, 51});
+  expect_same(posterior, both.in_messages, fresh.inputs, 1e-9);
+}
+
+// The step, and the weights that are determined, from one sum in both forms.
+TEST(Forms, SolveTheSame) {
+  const BothForms both;
+  const Vector weights = mean_of(both.in_messages);
+  const Vector prior = vector_of(both.in_messages.prior_precision);
+  const auto& backend = detail::cpu_backend();
+  const detail::NetworkAt here{both.network, JointUnit::leaky_relu, weights};
+  const GaussianTerms terms = terms_of(both.rows.view(), both.variances);
+  const auto groups = weight_groups(both.network, true);
+  const auto by_group = [&](const Vector& numbers) {
+    Vector sums = Vector::Zero(static_cast<Eigen::Index>(groups.back()) + 1);
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      sums[static_cast<Eigen::Index>(groups[k])] += numbers[static_cast<Eigen::Index>(k)];
+    }
+    return sums;
+  };
+  std::array<std::unique_ptr<detail::MessageSum>, 2> sums;
+  for (const bool in_messages : {false, true}) {
+    sums[in_messages ? 1 : 0] =
+        backend.messages(here, both.rows.inputs, terms, nullptr, in_messages);
+  }
+  EXPECT_LT((sums[0]->gradient - sums[1]->gradient).norm(), 1e-12 * sums[0]->gradient.norm());
+  for (const double times : {1.0, 3.0}) {
+    const Vector step = sums[0]->factor(prior, times)->solve(sums[0]->gradient);
+    EXPECT_LT((sums[1]->factor(prior, times)->solve(sums[0]->gradient) - step).norm(),
+              1e-11 * step.norm());
+  }
+  for (const auto& sum : sums) sum->multiply(0.25);
+  const Vector determined = by_group(sums[0]->factor(prior, 1)->take_determined());
+  EXPECT_GT(determined.sum(), 5);
+  EXPECT_LT((by_group(sums[1]->factor(prior, 1)->take_determined()) - determined).norm(), 1e-11);
+}
+
+// The moments of functions drawn in the form of messages are those of the predictions.
+TEST(Forms, DrawWhatTheyPredict) {
+  const BothForms both;
+  const Sample fresh = linear_rows(3, 3, 0.5, 15);
+  constexpr std::size_t draws = 20000;
+  const auto functions = sample_functions(both.in_messages, fresh.inputs, 3, draws, 1);
+  const auto predicted = outputs_of(both.in_messages, fresh.inputs, 3);
+  for (std::size_t n = 0; n < 3; ++n) {
+    double mean = 0;
+    double square = 0;
+    for (std::size_t s = 0; s < draws; ++s) mean += functions[s * 3 + n] / draws;
+    for (std::size_t s = 0; s < draws; ++s) {
+      square += std::pow(functions[s * 3 + n] - mean, 2) / draws;
+    }
+    EXPECT_NEAR(mean, predicted.mean[n], 5 * std::sqrt(predicted.variance[n] / draws));
+    EXPECT_NEAR(square / predicted.variance[n], 1, 5 * std::sqrt(2.0 / draws));
+  }
 }
 
 TEST(Evidence, StopsWhenItIsToldTo) {
@@ -245,7 +378,7 @@ TEST(Evidence, StopsWhenItIsToldTo) {
     settings.evidence_before = before;
     settings.tolerance = 0;
     fit(trainer, rows.view(), variances, settings);
-    return trainer.posterior(rows.inputs, terms_of(rows.view(), variances), nullptr)
+    return trainer.posterior(rows.inputs, terms_of(rows.view(), variances), false)
         .prior_precision;
   };
   EXPECT_EQ(precisions(20, 0, true), (std::vector<double>{1, 1, 1, 0.01}));
@@ -268,7 +401,7 @@ TEST(Evidence, FindsTheNoiseAndTheColumnsThatMatter) {
   const GaussianTerms known(rows.targets, std::vector<double>(400, noise));
   const auto values = trainer.values(rows.inputs, 400);
   EXPECT_EQ(terms.mean_nll(values), known.mean_nll(values));
-  const auto posterior = trainer.posterior(rows.inputs, terms, nullptr);
+  const auto posterior = trainer.posterior(rows.inputs, terms, false);
   for (std::size_t column = 2; column < 5; ++column) {
     EXPECT_GT(posterior.prior_precision[column], 50 * posterior.prior_precision[0]);
     EXPECT_NEAR(posterior.mean[column], 0, 0.06);
@@ -287,7 +420,7 @@ TEST(Evidence, EndsAtItsFixedPoint) {
   settings.evidence_before = 1000;
   settings.tolerance = 0;
   trainer.fit(rows.inputs, terms, settings);
-  const auto posterior = trainer.posterior(rows.inputs, terms, nullptr);
+  const auto posterior = trainer.posterior(rows.inputs, terms, false);
   const Eigen::Map<const Vector> prior(posterior.prior_precision.data(), 3);
   const Matrix x = rows.design();
   const Matrix covariance = (Matrix(prior.asDiagonal()) + x.transpose() * x / noise).inverse();

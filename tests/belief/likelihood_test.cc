@@ -201,12 +201,11 @@ struct Fitted {
   explicit Fitted(const Rows& rows)
       : terms(rows.targets, 3), network(linear, JointUnit::leaky_relu, 1, true) {
     network.fit(rows.inputs, terms, without_evidence());
-    posterior = network.posterior(rows.inputs, terms, &ledger);
+    posterior = network.posterior(rows.inputs, terms, true);
   }
 
   SoftmaxTerms terms;
   detail::JointNetwork network;
-  JointLedger ledger;
   JointPosterior posterior;
 };
 
@@ -236,13 +235,15 @@ TEST(JointClasses, EndAtTheMaximumWithItsCurvature) {
 TEST(JointClasses, TheCavityIsTheBeliefWithoutTheRow) {
   const Rows rows = three_classes(30, 2);
   Fitted fitted(rows);
-  EXPECT_EQ(fitted.ledger.shifts.size(), 90U);
+  EXPECT_EQ(fitted.posterior.ledger.shifts.size(), 90U);
   JointPosterior moved = fitted.posterior;
   moved.centre = moved.mean;
   // Not all outputs by as much: a softmax does not see that.
   for (std::size_t k = 0; k < moved.mean.size(); ++k)
     moved.mean[k] += 0.05 * static_cast<double>(k);
-  for (const JointPosterior& posterior : {fitted.posterior, moved}) {
+  JointPosterior in_messages = moved;
+  in_messages.factor.clear();
+  for (const JointPosterior& posterior : {fitted.posterior, moved, in_messages}) {
     OutputMoments cavity = outputs_of(posterior, rows.inputs, rows.rows);
     JointCertificate certificate;
     detail::take_out_own_messages(fitted.terms, fitted.network.values(rows.inputs, rows.rows),
@@ -252,7 +253,7 @@ TEST(JointClasses, TheCavityIsTheBeliefWithoutTheRow) {
     EXPECT_LT(certificate.largest_leverage, 1);
     for (std::size_t n = 0; n < rows.rows; n += 7) {
       JointPosterior without = posterior;
-      forget(without, fitted.ledger, std::vector<std::size_t>{3 * n, 3 * n + 1, 3 * n + 2});
+      forget(without, std::vector<std::size_t>{n});
       const OutputMoments expected =
           outputs_of(without, std::span(rows.inputs).subspan(2 * n, 2), 1);
       for (std::size_t k = 0; k < 3; ++k) {

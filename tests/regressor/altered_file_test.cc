@@ -492,7 +492,8 @@ TEST(LyingArrays, NumbersThatAreNoBelief) {
   const std::string noise = noise_file();
   for (const double bad : {nan, inf, -inf}) {
     for (const std::string name :
-         {"member.0.function.ledger.gradients", "member.0.function.ledger.shifts"}) {
+         {"member.0.function.ledger.inputs", "member.0.function.ledger.roots",
+          "member.0.function.ledger.shifts"}) {
       expect_refused(with_number(noise, name, 1, bad), "a message of the ledger is not finite");
     }
   }
@@ -556,12 +557,12 @@ TEST(LyingArrays, ALedgerThatIsNotThere) {
       with_description(file, [](Json& json) { json["options"]["ledger"] = "none"; });
   EXPECT_EQ(predictions(load(without)), predictions(load(file)));
   const std::string renamed = with_header(file, [](Json& header) {
-    for (const std::string name : {"gradients", "shifts"}) {
+    for (const std::string name : {"inputs", "roots", "shifts"}) {
       header["member.0.other." + name] = header["member.0.function.ledger." + name];
       header.erase("member.0.function.ledger." + name);
     }
   });
-  expect_refused(renamed, "member.0.function.ledger.gradients");
+  expect_refused(renamed, "its ledger does not match its rows");
 }
 
 // Found by fuzzing, where asserts are on: a proper Gaussian, and not one that a fit arrives at.

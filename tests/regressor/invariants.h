@@ -12,6 +12,7 @@
 
 #include <dma/special/larger.h>
 
+#include "belief/joint_messages.h"
 #include "regressor/beliefs.h"
 
 namespace dma::test {
@@ -62,14 +63,17 @@ inline Eigen::VectorXd vector_of(const std::vector<double>& numbers) {
                                            static_cast<Eigen::Index>(numbers.size()));
 }
 
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-inline Eigen::Map<const RowMajor> gradients_of(const JointKnowledge& member) {
-  return {member.ledger.gradients.data(), static_cast<Eigen::Index>(member.ledger.shifts.size()),
-          static_cast<Eigen::Index>(member.function.mean.size())};
+inline Eigen::MatrixXd gradients_of(const JointKnowledge& member) {
+  return detail::gradients_of(member.function).all();
 }
 
 inline Eigen::MatrixXd precision_of(const JointPosterior& posterior) {
+  if (posterior.in_messages()) {
+    const Eigen::MatrixXd gradients = detail::gradients_of(posterior).all();
+    Eigen::MatrixXd precision = gradients.transpose() * gradients;
+    precision.diagonal() += vector_of(posterior.prior_precision);
+    return precision;
+  }
   const Eigen::MatrixXd lower = lower_factor(posterior);
   return lower * lower.transpose();
 }
@@ -78,7 +82,7 @@ inline Eigen::MatrixXd precision_of(const JointPosterior& posterior) {
 // where its messages have their maximum: this is the gradient that was left, and rows that come and go leave it alone.
 inline Eigen::VectorXd left_over(const JointKnowledge& member) {
   return precision_of(member.function) * vector_of(member.function.mean) -
-         gradients_of(member).transpose() * vector_of(member.ledger.shifts);
+         gradients_of(member).transpose() * vector_of(member.function.ledger.shifts);
 }
 
 // Invariants of the function; the noise stays as it is when rows come or go without the others. `fitted` is the member
@@ -93,7 +97,7 @@ inline LedgerError ledger_error(const JointKnowledge& member, const JointKnowled
   const Eigen::VectorXd off = left_over(member) - left_over(fitted);
   const Eigen::VectorXd size =
       precision.cwiseAbs() * vector_of(member.function.mean).cwiseAbs() +
-      gradients.cwiseAbs().transpose() * vector_of(member.ledger.shifts).cwiseAbs();
+      gradients.cwiseAbs().transpose() * vector_of(member.function.ledger.shifts).cwiseAbs();
   LedgerError error;
   error.precision = (scale.asDiagonal() * (precision - sum) * scale.asDiagonal())
                         .cwiseAbs()
@@ -135,11 +139,12 @@ inline void expect_proper(const JointPosterior& posterior) {
   for (const auto* numbers : {&posterior.mean, &posterior.factor, &posterior.prior_precision}) {
     for (const double number : *numbers) ASSERT_TRUE(std::isfinite(number));
   }
+  for (const double prior : posterior.prior_precision) ASSERT_GT(prior, 0);
+  if (posterior.in_messages()) return;  // prior + G' G: nothing to get wrong
   const Eigen::MatrixXd lower = lower_factor(posterior);
   ASSERT_GT(lower.diagonal().minCoeff(), 0);
   for (Eigen::Index k = 0; k < lower.rows(); ++k) {
     const double prior = posterior.prior_precision[static_cast<std::size_t>(k)];
-    ASSERT_GT(prior, 0);
     ASSERT_GE(lower.row(k).squaredNorm(), prior * (1 - 1e-12));
   }
 }

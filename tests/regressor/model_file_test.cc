@@ -133,7 +133,7 @@ TEST(ModelFile, HoldsAJointModel) {
   ASSERT_EQ(model.model().members.size(), 2U);
   const JointKnowledge& known = test::joint(model.model(), 1);
   ASSERT_TRUE(known.log_noise);
-  ASSERT_EQ(known.ledger.shifts.size(), 30U);
+  ASSERT_EQ(known.function.ledger.shifts.size(), 30U);
   model.save(scratch.path("m"));
   const Regressor again = Regressor::load(scratch.path("m"));
   again.save(scratch.path("m2"));
@@ -141,7 +141,9 @@ TEST(ModelFile, HoldsAJointModel) {
   const JointKnowledge& other = test::joint(again.model(), 1);
   EXPECT_EQ(other.function.factor, known.function.factor);
   EXPECT_EQ(other.log_noise->mean, known.log_noise->mean);
-  EXPECT_EQ(other.ledger.gradients, known.ledger.gradients);
+  EXPECT_EQ(other.function.ledger.inputs, known.function.ledger.inputs);
+  EXPECT_EQ(other.function.ledger.roots, known.function.ledger.roots);
+  EXPECT_EQ(other.function.ledger.shifts, known.function.ledger.shifts);
   EXPECT_EQ(noise_variance(*other.likelihood), noise_variance(*known.likelihood));
   EXPECT_EQ(other.noise_inputs.value_mean, known.noise_inputs.value_mean);
   EXPECT_EQ(other.noise_inputs.low, known.noise_inputs.low);

@@ -43,12 +43,18 @@ struct Ledger {
 };
 
 // A joint belief: every row sends all weights together a Gaussian of rank one per output, precision g g' and precision
-// times mean g t, with g a row of gradients and t its shift. A batch is some rows, one after the other.
+// times mean g t. With the root R of the row's curvature, g = J' R_c for output c; J follows from the inputs and from
+// the weights at which the posterior is linearised, so that what is kept does not grow with the network. A batch is some
+// rows, one after the other.
 struct JointLedger {
-  std::vector<double> gradients;  // messages x weights
-  std::vector<double> shifts;     // messages
+  std::vector<double> inputs = {};  // rows x inputs
+  std::vector<double> roots = {};   // rows x outputs x outputs, as RowTerms::expand() writes them
+  std::vector<double> shifts = {};  // t: rows x outputs
 
-  std::size_t bytes() const { return (gradients.size() + shifts.size()) * sizeof(double); }
+  bool empty() const { return shifts.empty(); }
+  std::size_t bytes() const {
+    return (inputs.size() + roots.size() + shifts.size()) * sizeof(double);
+  }
 };
 
 }  // namespace dma

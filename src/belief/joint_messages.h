@@ -1,0 +1,52 @@
+// belief/joint_messages.h: a joint posterior in the form of its messages (belief/joint_posterior.h).
+#pragma once
+
+#include <dma/belief/joint_posterior.h>
+
+#include "belief/joint_backend.h"
+#include "layers/gradients.h"
+
+namespace dma::detail {
+
+// A row sends one message of rank one per column c of the root R of its curvature: gradient g = J' R_c, shift
+// t_c = s_c + g w, with the slope s of RowTerms::expand().
+Gradients gradients_of(const NetworkAt& network, std::span<const double> inputs,
+                       std::span<const double> roots, double* values);
+// Those of a posterior's ledger.
+Gradients gradients_of(const JointPosterior& posterior);
+
+// Column c of the root of every row: rows x outputs.
+std::vector<double> column_of_roots(std::span<const double> roots, std::size_t c,
+                                    std::size_t outputs);
+
+// K = 1 + G Q G' = L L'.
+class MessageFactor final : public PosteriorFactor {
+ public:
+  // The gradients must outlive it. `square`: G Q G', its lower triangle.
+  MessageFactor(const Gradients& gradients, Vector prior_variance, Matrix square);
+
+  Vector solve(Vector x) const override;
+  Vector take_determined() override;
+  void put(JointPosterior& /*posterior*/) const override {}
+
+  const Matrix& lower() const { return lower_; }
+  Matrix take_lower() { return std::move(lower_); }
+  // Whether all is finite: K is then positive definite, since its eigenvalues are 1 at least.
+  bool sound() const { return sound_; }
+
+ private:
+  Vector solve_once(const Vector& x) const;
+
+  const Gradients& gradients_;
+  Vector prior_variance_;
+  Matrix lower_;
+  bool sound_;
+};
+
+Vector prior_variance_of(const JointPosterior& posterior);
+// Of a posterior in the form of messages. Throws NetworkError if it is not sound.
+MessageFactor message_factor(const JointPosterior& posterior, const Gradients& gradients);
+
+std::unique_ptr<JointPredictor> message_predictor(const JointPosterior& posterior);
+
+}  // namespace dma::detail
