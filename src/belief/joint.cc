@@ -8,6 +8,7 @@
 #include "belief/joint_cavity.h"
 #include "belief/joint_certificate.h"
 #include "belief/joint_fit.h"
+#include "belief/joint_messages.h"
 #include "belief/joint_predictor.h"
 #include "belief/training.h"
 
@@ -60,10 +61,12 @@ class JointBelief::State {
     return rows;
   }
 
-  // Rows of the ledger that belong to these batches.
+  // Rows of the ledger that belong to these batches. In the form of messages there may be rows of no batch before them.
   std::vector<std::size_t> rows_of(std::span<const std::size_t> gone) const {
+    if (!known) return {};
     std::vector<std::size_t> rows;
-    std::size_t next = 0;
+    std::size_t next = known->function.ledger.shifts.size() / architecture.outputs();
+    for (const auto& batch : batches) next -= batch.visited ? batch.count : 0;
     for (std::size_t b = 0; b < batches.size(); ++b) {
       if (!batches[b].visited) continue;
       const bool is_gone = std::binary_search(gone.begin(), gone.end(), b);
@@ -101,6 +104,10 @@ class JointBelief::State {
     JointCertificate certificate{.damping = fit->damping(), .step_left = fit->step_left()};
     const detail::KnowledgePredictor predictor(*known);
     OutputMoments moments = predictor.outputs(rows.inputs, rows.rows, 1);
+    if (known->function.in_messages() && architecture.outputs() == 1) {
+      const auto own = detail::own_variances(known->function);  // these rows are the last
+      moments.variance.assign(own.end() - static_cast<std::ptrdiff_t>(rows.rows), own.end());
+    }
     detail::take_out_own_messages(*fit->terms_of(rows), fit->values(rows), moments, certificate);
     result.cavity_predictions = predictor.predictive(moments);
     result.cavity = known->likelihood->score(rows.targets, result.cavity_predictions);

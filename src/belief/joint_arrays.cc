@@ -167,8 +167,10 @@ JointKnowledge restore(const Architecture& architecture, std::unique_ptr<Likelih
                        std::size_t ledger_rows, Arrays stored) {
   JointKnowledge known;
   known.function = take_posterior(architecture, JointUnit::leaky_relu, "function.", stored);
-  require(ledger_rows == 0 ||
-              known.function.ledger.shifts.size() == product(ledger_rows, architecture.outputs()),
+  const std::size_t messages = known.function.ledger.shifts.size();
+  const std::size_t heard = product(ledger_rows, architecture.outputs());
+  require(ledger_rows == 0 || messages == heard ||
+              (known.function.in_messages() && messages > heard),
           "its ledger does not match its rows");
   likelihood->restore(stored);
   known.likelihood = std::move(likelihood);

@@ -87,6 +87,18 @@ Vector MessageFactor::take_determined() {
   return prior_variance_.cwiseProduct(gradients_.sandwich_by_input(inverse));
 }
 
+Vector own_variances(const JointPosterior& posterior) {
+  const Gradients gradients = gradients_of(posterior);
+  const Vector left =
+      variances_of(inverse_of(message_factor(posterior, gradients).take_lower()));
+  Vector result(left.size());
+  for (Eigen::Index n = 0; n < left.size(); ++n) {
+    const double root = posterior.ledger.roots[static_cast<std::size_t>(n)];
+    result[n] = (1 - left[n]) / (root * root);
+  }
+  return result;
+}
+
 namespace {
 
 // With the gradients H of new rows: variance H Q H' - |L^-1 G Q H'|^2, the difference of what the prior leaves open and

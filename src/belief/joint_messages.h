@@ -47,6 +47,10 @@ Vector prior_variance_of(const JointPosterior& posterior);
 // Of a posterior in the form of messages. Throws NetworkError if it is not sound.
 MessageFactor message_factor(const JointPosterior& posterior, const Gradients& gradients);
 
+// Variances of the outputs at the ledger's own rows, one output each. With K^-1 = 1 - R' S R on its diagonal, S = J P J':
+// nothing cancels where a row's noise is far below what the prior leaves open.
+Vector own_variances(const JointPosterior& posterior);
+
 std::unique_ptr<JointPredictor> message_predictor(const JointPosterior& posterior);
 
 }  // namespace dma::detail
