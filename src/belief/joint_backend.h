@@ -27,7 +27,8 @@ struct NetworkAt {
 class PosteriorFactor {
  public:
   virtual ~PosteriorFactor() = default;
-  virtual Vector solve(Vector x) const = 0;  // precision^-1 x
+  // precision^-1 (the messages' gradient + x): how far the mean moves.
+  virtual Vector step(const Vector& x) const = 0;
   // 1 - prior precision times variance, for weights that share a prior precision together: added up over them it is the
   // number of weights that the rows determine. What is factorised is gone afterwards.
   virtual Vector take_determined() = 0;

@@ -27,9 +27,10 @@ void fill_ledger(std::span<const double> inputs, const Expansion& at, const Vect
 
 class WeightFactor final : public PosteriorFactor {
  public:
-  WeightFactor(const Vector& prior, Matrix lower) : prior_(prior), lower_(std::move(lower)) {}
+  WeightFactor(const Vector& gradient, const Vector& prior, Matrix lower)
+      : gradient_(gradient), prior_(prior), lower_(std::move(lower)) {}
 
-  Vector solve(Vector x) const override { return solution(lower_, std::move(x)); }
+  Vector step(const Vector& x) const override { return solution(lower_, gradient_ + x); }
   Vector take_determined() override {
     const Vector variances = variances_of(inverse_of(std::move(lower_)));
     return Vector::Ones(prior_.size()) - prior_.cwiseProduct(variances);
@@ -37,6 +38,7 @@ class WeightFactor final : public PosteriorFactor {
   void put(JointPosterior& posterior) const override { set_factor(lower_, posterior); }
 
  private:
+  const Vector& gradient_;
   Vector prior_;
   Matrix lower_;
 };
@@ -51,7 +53,7 @@ struct WeightSum final : MessageSum {
     lower.triangularView<Eigen::Lower>() = precision;
     lower.diagonal() += times * prior;
     if (!backend::factorise(backend::target(lower))) return nullptr;
-    return std::make_unique<WeightFactor>(prior, std::move(lower));
+    return std::make_unique<WeightFactor>(gradient, prior, std::move(lower));
   }
 
   Matrix precision;  // lower triangle
@@ -96,10 +98,14 @@ std::unique_ptr<MessageSum> sum_by_weights(const NetworkAt& network, std::span<c
 // -------------------------------------------------------------------------------------- the form of messages
 
 struct RowSum final : MessageSum {
-  explicit RowSum(Gradients own) : gradients(std::move(own)) {}
+  RowSum(Gradients own, Vector own_slopes)
+      : gradients(std::move(own)), slopes(std::move(own_slopes)) {
+    gradient = gradients.transposed_times(slopes);
+  }
 
   void multiply(double factor) override {
     gradients.multiply(std::sqrt(factor));
+    slopes *= std::sqrt(factor);
     gradient *= factor;
     prior_ = {};
   }
@@ -110,12 +116,14 @@ struct RowSum final : MessageSum {
       square_ = gradients.square(variance);
       prior_ = prior;
     }
-    auto factor = std::make_unique<MessageFactor>(gradients, variance / times, square_ / times);
+    auto factor =
+        std::make_unique<MessageFactor>(gradients, slopes, variance / times, square_ / times);
     if (!factor->sound()) return nullptr;
     return factor;
   }
 
   Gradients gradients;
+  Vector slopes;
 
  private:
   mutable Vector prior_;  // of the square; empty: there is none
@@ -128,11 +136,10 @@ std::unique_ptr<MessageSum> sum_by_rows(const NetworkAt& network, std::span<cons
   std::vector<double> values = cpu_backend().values(network, inputs, terms.rows());
   Expansion at(terms.rows(), outputs);
   terms.expand(0, values, at.roots.data(), at.slopes.data());
-  auto sum =
-      std::make_unique<RowSum>(gradients_of(network, inputs, at.roots, values.data()));
-  sum->values = std::move(values);
-  sum->gradient = sum->gradients.transposed_times(
+  auto sum = std::make_unique<RowSum>(
+      gradients_of(network, inputs, at.roots, values.data()),
       Eigen::Map<const Vector>(at.slopes.data(), index(at.slopes.size())));
+  sum->values = std::move(values);
   if (ledger != nullptr) fill_ledger(inputs, at, sum->gradients.times(network.weights), *ledger);
   return sum;
 }

@@ -49,32 +49,28 @@ Vector prior_variance_of(const JointPosterior& posterior) {
       .cwiseInverse();
 }
 
-MessageFactor message_factor(const JointPosterior& posterior, const Gradients& gradients) {
+MessageFactor message_factor(const JointPosterior& posterior, const Gradients& gradients,
+                             const Vector& slopes) {
   const Vector variance = prior_variance_of(posterior);
-  MessageFactor factor(gradients, variance, gradients.square(variance));
+  MessageFactor factor(gradients, slopes, variance, gradients.square(variance));
   require(factor.sound(), not_positive_definite);
   return factor;
 }
 
-MessageFactor::MessageFactor(const Gradients& gradients, Vector prior_variance, Matrix square)
-    : gradients_(gradients), prior_variance_(std::move(prior_variance)), lower_(std::move(square)) {
+MessageFactor::MessageFactor(const Gradients& gradients, const Vector& slopes,
+                             Vector prior_variance, Matrix square)
+    : gradients_(gradients),
+      slopes_(slopes),
+      prior_variance_(std::move(prior_variance)),
+      lower_(std::move(square)) {
   lower_.diagonal().array() += 1;
   sound_ = backend::factorise(backend::target(lower_));
 }
 
-// Q x - Q G' K^-1 G Q x.
-Vector MessageFactor::solve_once(const Vector& x) const {
+Vector MessageFactor::step(const Vector& x) const {
   const Vector wide = prior_variance_.cwiseProduct(x);
-  const Vector told = gradients_.transposed_times(solution(lower_, gradients_.times(wide)));
-  return wide - prior_variance_.cwiseProduct(told);
-}
-
-// The difference loses the digits by which messages weigh more than the prior; what is missing to x brings them back.
-Vector MessageFactor::solve(Vector x) const {
-  Vector result = solve_once(x);
-  x -= result.cwiseQuotient(prior_variance_) +
-       gradients_.transposed_times(gradients_.times(result));
-  return result + solve_once(x);
+  const Vector told = solution(lower_, slopes_ - gradients_.times(wide));
+  return wide + prior_variance_.cwiseProduct(gradients_.transposed_times(told));
 }
 
 // 1 - variance / Q = Q G' K^-1 G, on its diagonal.
@@ -90,7 +86,7 @@ Vector MessageFactor::take_determined() {
 Vector own_variances(const JointPosterior& posterior) {
   const Gradients gradients = gradients_of(posterior);
   const Vector left =
-      variances_of(inverse_of(message_factor(posterior, gradients).take_lower()));
+      variances_of(inverse_of(message_lower(posterior, gradients)));
   Vector result(left.size());
   for (Eigen::Index n = 0; n < left.size(); ++n) {
     const double root = posterior.ledger.roots[static_cast<std::size_t>(n)];
@@ -111,7 +107,7 @@ class MessagePredictor final : public JointPredictor {
         centre_(centre_of(posterior)),
         gradients_(gradients_of(posterior)),
         prior_variance_(prior_variance_of(posterior)),
-        inverse_(inverse_of(message_factor(posterior, gradients_).take_lower())) {
+        inverse_(inverse_of(message_lower(posterior, gradients_))) {
     if (!posterior.centre.empty()) step_ = mean_of(posterior) - centre_;
   }
 

@@ -19,13 +19,18 @@ Gradients gradients_of(const JointPosterior& posterior);
 std::vector<double> column_of_roots(std::span<const double> roots, std::size_t c,
                                     std::size_t outputs);
 
-// K = 1 + G Q G' = L L'.
+// K = 1 + G Q G' = L L'. With the messages' slopes s, the mean moves by
+//
+//   precision^-1 (G' s + x) = Q x + Q G' K^-1 (s - G Q x)
+//
+// in which nothing cancels, however much more the messages weigh than the prior.
 class MessageFactor final : public PosteriorFactor {
  public:
-  // The gradients must outlive it. `square`: G Q G', its lower triangle.
-  MessageFactor(const Gradients& gradients, Vector prior_variance, Matrix square);
+  // Gradients and slopes must outlive it. `square`: G Q G', its lower triangle.
+  MessageFactor(const Gradients& gradients, const Vector& slopes, Vector prior_variance,
+                Matrix square);
 
-  Vector solve(Vector x) const override;
+  Vector step(const Vector& x) const override;
   Vector take_determined() override;
   void put(JointPosterior& /*posterior*/) const override {}
 
@@ -35,17 +40,20 @@ class MessageFactor final : public PosteriorFactor {
   bool sound() const { return sound_; }
 
  private:
-  Vector solve_once(const Vector& x) const;
-
   const Gradients& gradients_;
+  const Vector& slopes_;
   Vector prior_variance_;
   Matrix lower_;
   bool sound_;
 };
 
 Vector prior_variance_of(const JointPosterior& posterior);
-// Of a posterior in the form of messages. Throws NetworkError if it is not sound.
-MessageFactor message_factor(const JointPosterior& posterior, const Gradients& gradients);
+// The factor of a posterior in the form of messages. Throws NetworkError if it is not sound.
+MessageFactor message_factor(const JointPosterior& posterior, const Gradients& gradients,
+                             const Vector& slopes);
+inline Matrix message_lower(const JointPosterior& posterior, const Gradients& gradients) {
+  return message_factor(posterior, gradients, {}).take_lower();
+}
 
 // Variances of the outputs at the ledger's own rows, one output each. With K^-1 = 1 - R' S R on its diagonal, S = J P J':
 // nothing cancels where a row's noise is far below what the prior leaves open.

@@ -100,10 +100,10 @@ bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms,
   const Vector old = weights_;
   const Vector prior = this->prior();
   const double base = terms.loss(sum.values) + prior_loss();
-  const Vector gradient = sum.gradient - prior.cwiseProduct(old);
+  const Vector pull = -prior.cwiseProduct(old);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     if (const auto factor = sum.factor(prior, 1 + damping)) {
-      weights_ = old + factor->solve(gradient);
+      weights_ = old + factor->step(pull);
       const double now = terms.loss(values(inputs, terms.rows())) + prior_loss();
       if (now < base) {
         gain = base - now;
@@ -212,9 +212,9 @@ JointPosterior JointNetwork::posterior(std::span<const double> inputs, const Row
   require(factor != nullptr, not_positive_definite);
   if (step_left != nullptr) {
     // The step s = P g has the length sqrt(g s) in standard deviations.
-    const Vector gradient = sum->gradient - prior.cwiseProduct(weights_);
-    *step_left =
-        std::sqrt(gradient.dot(factor->solve(gradient)) / static_cast<double>(gradient.size()));
+    const Vector pull = -prior.cwiseProduct(weights_);
+    const double square = (sum->gradient + pull).dot(factor->step(pull));
+    *step_left = std::sqrt(std::max(0.0, square) / static_cast<double>(weights_.size()));
   }
   factor->put(result);
   return result;

@@ -73,17 +73,20 @@ Gradients gradients_at(const JointPosterior& posterior, const JointLedger& ledge
                       ledger.roots, values.data());
 }
 
-// Precision times mean.
+// Precision times mean, in the form of weights.
 Vector shift_of(const JointPosterior& posterior) {
-  const Vector mean = mean_of(posterior);
-  if (posterior.in_messages()) {
-    const Gradients gradients = gradients_of(posterior);
-    return mean.cwiseQuotient(prior_variance_of(posterior)) +
-           gradients.transposed_times(gradients.times(mean));
-  }
   const Matrix lower = factor_of(posterior);
   const auto triangle = lower.triangularView<Eigen::Lower>();
-  return triangle * (triangle.transpose() * mean);
+  return triangle * (triangle.transpose() * mean_of(posterior));
+}
+
+// What precision times mean has beyond prior and messages, P m - G' (t - G m): a fit stops a little before its messages
+// have their maximum, and rows that come and go leave that alone. In the form of messages.
+Vector left_over(const JointPosterior& posterior) {
+  const Vector mean = mean_of(posterior);
+  const Gradients gradients = gradients_of(posterior);
+  return mean.cwiseQuotient(prior_variance_of(posterior)) -
+         gradients.transposed_times(shifts_of(posterior.ledger) - gradients.times(mean));
 }
 
 // precision + G' G, or - G' G.
@@ -111,16 +114,23 @@ void add_messages(const JointPosterior& posterior, const JointLedger& ledger, Si
   });
 }
 
-// The mean belongs to this precision and shift; where the messages are linearised stays.
-void move_to(const Matrix& precision, const Vector& shift, JointPosterior& posterior) {
+void keep_centre(JointPosterior& posterior) {
   if (posterior.centre.empty()) posterior.centre = posterior.mean;
-  if (posterior.in_messages()) {
-    const Gradients gradients = gradients_of(posterior);
-    return set_mean(message_factor(posterior, gradients).solve(shift), posterior);
-  }
-  const Matrix factor = factorised(precision);
+}
+
+void set(Matrix precision, const Vector& shift, JointPosterior& posterior) {
+  keep_centre(posterior);
+  const Matrix factor = factorised(std::move(precision));
   set_factor(factor, posterior);
   set_mean(solution(factor, shift), posterior);
+}
+
+// In the form of messages, which may have changed.
+void set(const Vector& left_over, JointPosterior& posterior) {
+  keep_centre(posterior);
+  const Gradients gradients = gradients_of(posterior);
+  const Vector shifts = shifts_of(posterior.ledger);
+  set_mean(message_factor(posterior, gradients, shifts).step(left_over), posterior);
 }
 
 Matrix prior_precision_of(const JointPosterior& posterior) {
@@ -143,12 +153,12 @@ Matrix draw_steps(const JointPosterior& posterior, std::size_t count, special::R
   }
   const Gradients gradients = gradients_of(posterior);
   const Vector variance = prior_variance_of(posterior);
-  const MessageFactor factor = message_factor(posterior, gradients);
+  const Matrix lower = message_lower(posterior, gradients);
   Matrix steps = variance.cwiseSqrt().asDiagonal() * normal;
   for (Eigen::Index s = 0; s < steps.cols(); ++s) {
     Vector miss = gradients.times(steps.col(s));
     for (double& value : miss) value += random.normal();
-    const Vector told = gradients.transposed_times(solution(factor.lower(), std::move(miss)));
+    const Vector told = gradients.transposed_times(solution(lower, std::move(miss)));
     steps.col(s) -= variance.cwiseProduct(told);
   }
   return steps;
@@ -215,7 +225,7 @@ std::vector<double> marginal_variances(const JointPosterior& posterior) {
   const detail::Gradients gradients = detail::gradients_of(posterior);
   const detail::Vector prior = detail::prior_variance_of(posterior);
   const detail::Matrix inverse =
-      detail::inverse_of(detail::message_factor(posterior, gradients).take_lower());
+      detail::inverse_of(detail::message_lower(posterior, gradients));
   const detail::Matrix all = gradients.all();
   detail::Matrix whitened = detail::Matrix::Zero(all.rows(), all.cols());
   backend::add_product(backend::operand(inverse), backend::operand(all), backend::target(whitened),
@@ -231,20 +241,26 @@ std::vector<double> marginal_variances(const JointPosterior& posterior) {
 void forget(JointPosterior& posterior, std::span<const std::size_t> rows, bool all_in_ledger) {
   const std::size_t inputs = posterior.architecture.inputs();
   const std::size_t outputs = posterior.architecture.outputs();
+  if (posterior.in_messages()) {
+    const detail::Vector left_over = detail::left_over(posterior);
+    detail::keep_centre(posterior);
+    detail::erase_rows(posterior.ledger, rows, inputs, outputs);
+    return detail::set(left_over, posterior);
+  }
   const JointLedger gone = detail::rows_of(posterior.ledger, rows, inputs, outputs);
-  const detail::Gradients gradients = detail::gradients_at(posterior, gone);
   const detail::Vector shift =
-      detail::shift_of(posterior) - gradients.transposed_times(detail::shifts_of(gone));
+      detail::shift_of(posterior) - detail::gradients_at(posterior, gone)
+                                        .transposed_times(detail::shifts_of(gone));
   detail::erase_rows(posterior.ledger, rows, inputs, outputs);
   detail::Matrix precision;
-  if (!posterior.in_messages() && all_in_ledger) {
+  if (all_in_ledger) {
     precision = detail::prior_precision_of(posterior);
     detail::add_messages(posterior, posterior.ledger, detail::Sign::plus, precision);
-  } else if (!posterior.in_messages()) {
+  } else {
     precision = detail::precision_of(detail::factor_of(posterior));
     detail::add_messages(posterior, gone, detail::Sign::minus, precision);
   }
-  detail::move_to(precision, shift, posterior);
+  detail::set(std::move(precision), shift, posterior);
 }
 
 void learn(JointPosterior& posterior, std::span<const double> inputs, const RowTerms& terms,
@@ -253,16 +269,18 @@ void learn(JointPosterior& posterior, std::span<const double> inputs, const RowT
   const detail::Vector centre = detail::centre_of(posterior);
   detail::cpu_backend().messages({posterior.architecture, posterior.unit, centre}, inputs, terms,
                                  &fresh, true);
-  const detail::Gradients gradients = detail::gradients_at(posterior, fresh);
-  const detail::Vector shift =
-      detail::shift_of(posterior) + gradients.transposed_times(detail::shifts_of(fresh));
-  detail::Matrix precision;
-  if (!posterior.in_messages()) {
-    precision = detail::precision_of(detail::factor_of(posterior));
-    detail::add_messages(posterior, fresh, detail::Sign::plus, precision);
+  if (posterior.in_messages()) {
+    const detail::Vector left_over = detail::left_over(posterior);
+    detail::append(fresh, posterior.ledger);
+    return detail::set(left_over, posterior);
   }
-  if (keep_ledger || posterior.in_messages()) detail::append(fresh, posterior.ledger);
-  detail::move_to(precision, shift, posterior);
+  const detail::Vector shift =
+      detail::shift_of(posterior) + detail::gradients_at(posterior, fresh)
+                                        .transposed_times(detail::shifts_of(fresh));
+  detail::Matrix precision = detail::precision_of(detail::factor_of(posterior));
+  detail::add_messages(posterior, fresh, detail::Sign::plus, precision);
+  if (keep_ledger) detail::append(fresh, posterior.ledger);
+  detail::set(std::move(precision), shift, posterior);
 }
 
 }  // namespace dma

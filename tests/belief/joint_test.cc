@@ -339,9 +339,9 @@ TEST(Forms, SolveTheSame) {
   }
   EXPECT_LT((sums[0]->gradient - sums[1]->gradient).norm(), 1e-12 * sums[0]->gradient.norm());
   for (const double times : {1.0, 3.0}) {
-    const Vector step = sums[0]->factor(prior, times)->solve(sums[0]->gradient);
-    EXPECT_LT((sums[1]->factor(prior, times)->solve(sums[0]->gradient) - step).norm(),
-              1e-11 * step.norm());
+    const Vector pull = -prior.cwiseProduct(weights);
+    const Vector step = sums[0]->factor(prior, times)->step(pull);
+    EXPECT_LT((sums[1]->factor(prior, times)->step(pull) - step).norm(), 1e-11 * step.norm());
   }
   for (const auto& sum : sums) sum->multiply(0.25);
   const Vector determined = by_group(sums[0]->factor(prior, 1)->take_determined());
