@@ -6,6 +6,7 @@
 // (joint_cpu.cc).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,12 +43,19 @@ class MessageSum {
   virtual ~MessageSum() = default;
   // Precision and gradient.
   virtual void multiply(double factor) = 0;
-  // With so many times the prior's precision, one number per weight. Null if the precision is not positive definite in
-  // numbers. The factor refers to this sum.
-  virtual std::unique_ptr<PosteriorFactor> factor(const Vector& prior, double times) const = 0;
+  // With the prior's precisions, one per weight. Damped, a weight has so many times its own precision more, the prior's and
+  // that of the messages; of the latter the mean over the units of its layer, which both forms can do (Levenberg and
+  // Marquardt). Null if the precision is not positive definite in numbers. The factor refers to this sum.
+  std::unique_ptr<PosteriorFactor> factor(const Vector& prior, double damping = 0) const {
+    return factor_with(prior + damping * (prior + curvature));
+  }
 
   std::vector<double> values;  // f of every row: rows x outputs
   Vector gradient;             // of the log likelihood by the weights
+  Vector curvature;            // the diagonal of the precision, as a mean over the units of a layer
+
+ private:
+  virtual std::unique_ptr<PosteriorFactor> factor_with(const Vector& prior) const = 0;
 };
 
 // A posterior made ready for many rows.
@@ -76,7 +84,17 @@ class JointBackend {
 
 const JointBackend& cpu_backend();
 
-// Whether an epoch over so many messages costs less in their form than in that of the weights.
-bool messages_are_cheaper(const Architecture& architecture, std::size_t messages);
+// What an epoch over so many messages costs in each form.
+struct EpochCost {
+  double by_weights, by_messages;  // multiplications, more or less
+
+  double least() const { return std::min(by_weights, by_messages); }
+};
+EpochCost epoch_cost(const Architecture& architecture, std::size_t messages);
+
+inline bool messages_are_cheaper(const Architecture& architecture, std::size_t messages) {
+  const EpochCost cost = epoch_cost(architecture, messages);
+  return cost.by_messages < cost.by_weights;
+}
 
 }  // namespace dma::detail

@@ -47,17 +47,30 @@ struct WeightSum final : MessageSum {
   void multiply(double factor) override {
     precision *= factor;
     gradient *= factor;
+    curvature *= factor;
   }
-  std::unique_ptr<PosteriorFactor> factor(const Vector& prior, double times) const override {
+  std::unique_ptr<PosteriorFactor> factor_with(const Vector& prior) const override {
     Matrix lower(precision.rows(), precision.cols());
     lower.triangularView<Eigen::Lower>() = precision;
-    lower.diagonal() += times * prior;
+    lower.diagonal() += prior;
     if (!backend::factorise(backend::target(lower))) return nullptr;
     return std::make_unique<WeightFactor>(gradient, prior, std::move(lower));
   }
 
   Matrix precision;  // lower triangle
 };
+
+Vector mean_over_units(const Architecture& architecture, const Vector& diagonal) {
+  Vector result(diagonal.size());
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    const Dense layer = architecture.layer(l);
+    const Eigen::Map<const RowMatrix> own(diagonal.data() + layer.first, index(layer.units),
+                                          index(layer.inputs));
+    Eigen::Map<RowMatrix>(result.data() + layer.first, own.rows(), own.cols()) =
+        own.colwise().mean().replicate(own.rows(), 1);
+  }
+  return result;
+}
 
 std::unique_ptr<MessageSum> sum_by_weights(const NetworkAt& network, std::span<const double> inputs,
                                            const RowTerms& terms, JointLedger* ledger) {
@@ -91,6 +104,7 @@ std::unique_ptr<MessageSum> sum_by_weights(const NetworkAt& network, std::span<c
                           backend::target(sum->precision));
     }
   });
+  sum->curvature = mean_over_units(architecture, sum->precision.diagonal());
   if (ledger != nullptr) fill_ledger(inputs, all, steps, *ledger);
   return sum;
 }
@@ -101,33 +115,25 @@ struct RowSum final : MessageSum {
   RowSum(Gradients own, Vector own_slopes)
       : gradients(std::move(own)), slopes(std::move(own_slopes)) {
     gradient = gradients.transposed_times(slopes);
+    curvature = gradients.mean_curvature();
   }
 
   void multiply(double factor) override {
     gradients.multiply(std::sqrt(factor));
     slopes *= std::sqrt(factor);
     gradient *= factor;
-    prior_ = {};
+    curvature *= factor;
   }
-  // With t times the prior, G Q G' is one t-th: it is computed once for all tries of a step.
-  std::unique_ptr<PosteriorFactor> factor(const Vector& prior, double times) const override {
+  std::unique_ptr<PosteriorFactor> factor_with(const Vector& prior) const override {
     const Vector variance = prior.cwiseInverse();
-    if (prior_.size() == 0 || prior_ != prior) {
-      square_ = gradients.square(variance);
-      prior_ = prior;
-    }
     auto factor =
-        std::make_unique<MessageFactor>(gradients, slopes, variance / times, square_ / times);
+        std::make_unique<MessageFactor>(gradients, slopes, variance, gradients.square(variance));
     if (!factor->sound()) return nullptr;
     return factor;
   }
 
   Gradients gradients;
   Vector slopes;
-
- private:
-  mutable Vector prior_;  // of the square; empty: there is none
-  mutable Matrix square_;
 };
 
 std::unique_ptr<MessageSum> sum_by_rows(const NetworkAt& network, std::span<const double> inputs,
@@ -262,10 +268,9 @@ const JointBackend& cpu_backend() {
   return cpu;
 }
 
-// Multiplications of an epoch, but for a factor that is the same in both forms: with D weights and M messages, the update
-// of the precision takes M D^2, its factorisation D^3; the square of the gradients M^2 times the layers' widths, its
-// factorisation M^3.
-bool messages_are_cheaper(const Architecture& architecture, std::size_t messages) {
+// With D weights and M messages, the update of the precision takes M D^2 and what is done with it about D^3; the square of
+// the gradients takes M^2 times the layers' widths and what is done with it about M^3.
+EpochCost epoch_cost(const Architecture& architecture, std::size_t messages) {
   const auto weights = static_cast<double>(architecture.weight_count());
   const auto rows = static_cast<double>(messages);
   double widths = 0;
@@ -273,7 +278,7 @@ bool messages_are_cheaper(const Architecture& architecture, std::size_t messages
     const Dense layer = architecture.layer(l);
     widths += static_cast<double>(layer.inputs + layer.units);
   }
-  return rows * rows * (widths + rows) < weights * weights * (rows + weights);
+  return {weights * weights * (rows + weights), rows * rows * (widths + rows)};
 }
 
 }  // namespace dma::detail

@@ -17,8 +17,11 @@ constexpr double damping_after_failure = 1e-2;
 }  // namespace
 
 JointNetwork::JointNetwork(Architecture architecture, JointUnit unit, double prior_precision,
-                           bool by_column, const JointBackend& backend)
-    : architecture_(std::move(architecture)), unit_(unit), backend_(&backend) {
+                           bool by_column, double least_precision, const JointBackend& backend)
+    : architecture_(std::move(architecture)),
+      unit_(unit),
+      least_precision_(least_precision),
+      backend_(&backend) {
   architecture_.validate(Rule::linear);
   for (std::size_t l = 0; l < architecture_.layers(); ++l) {
     require(architecture_.layer(l).bias, "every layer of a joint network has a bias");
@@ -29,9 +32,9 @@ JointNetwork::JointNetwork(Architecture architecture, JointUnit unit, double pri
   weights_ = Vector::Zero(index(group_.size()));
 }
 
-JointNetwork::JointNetwork(const JointPosterior& posterior, bool by_column,
+JointNetwork::JointNetwork(const JointPosterior& posterior, bool by_column, double least_precision,
                            const JointBackend& backend)
-    : JointNetwork(posterior.architecture, posterior.unit, 1, by_column, backend) {
+    : JointNetwork(posterior.architecture, posterior.unit, 1, by_column, least_precision, backend) {
   weights_ = centre_of(posterior);
   for (std::size_t k = 0; k < group_.size(); ++k) {
     precision_[group_[k]] = posterior.prior_precision[k];
@@ -52,9 +55,10 @@ Vector JointNetwork::prior() const {
 }
 
 std::size_t JointNetwork::bounded_precisions() const {
+  // The last, of the output's bias, is not learnt.
   return static_cast<std::size_t>(
-      std::count_if(precision_.begin(), precision_.end(), [](double precision) {
-        return precision <= least_prior_precision || precision >= most_prior_precision;
+      std::count_if(precision_.begin(), precision_.end() - 1, [this](double precision) {
+        return precision <= least_precision_ || precision >= most_prior_precision;
       }));
 }
 
@@ -69,7 +73,7 @@ std::unique_ptr<MessageSum> JointNetwork::messages(std::span<const double> input
 // Returns the number of well determined weights; nothing is learnt, and nothing returned, from a precision that is not
 // positive definite in numbers.
 std::optional<double> JointNetwork::learn_precisions(const MessageSum& sum) {
-  const auto factor = sum.factor(prior(), 1);
+  const auto factor = sum.factor(prior());
   if (!factor) return {};
   const Vector own = factor->take_determined();
   std::vector<double> determined(precision_.size(), 0);
@@ -86,14 +90,12 @@ std::optional<double> JointNetwork::learn_precisions(const MessageSum& sum) {
     // Weights that no row has said anything about keep their prior: an input that was always 0.
     if (determined[g] < least_determined || !(squares[g] > 0)) continue;
     precision_[g] =
-        std::clamp(determined[g] / squares[g], least_prior_precision, most_prior_precision);
+        std::clamp(determined[g] / squares[g], least_precision_, most_prior_precision);
   }
   return all_determined;
 }
 
-// Damped until the density rises, by a prior of 1 + damping times the precision around the weights as they are: it keeps
-// the step short in what the rows say little about, and leaves the fixed point where it is. A step that succeeds at once
-// takes the damping down. False if none succeeds.
+// Damped until the density rises; a step that succeeds at once takes the damping down. False if none succeeds.
 bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms,
                         const MessageSum& sum, double& damping, double& gain) {
   constexpr int most_attempts = 10;
@@ -102,7 +104,7 @@ bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms,
   const double base = terms.loss(sum.values) + prior_loss();
   const Vector pull = -prior.cwiseProduct(old);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    if (const auto factor = sum.factor(prior, 1 + damping)) {
+    if (const auto factor = sum.factor(prior, damping)) {
       weights_ = old + factor->step(pull);
       const double now = terms.loss(values(inputs, terms.rows())) + prior_loss();
       if (now < base) {
@@ -208,7 +210,7 @@ JointPosterior JointNetwork::posterior(std::span<const double> inputs, const Row
   const bool by_messages = messages_are_cheaper(architecture_, terms.rows() * terms.outputs());
   const auto sum = messages(inputs, terms, keep_ledger || by_messages ? &result.ledger : nullptr);
   if (by_messages && step_left == nullptr) return result;
-  const auto factor = sum->factor(prior, 1);
+  const auto factor = sum->factor(prior);
   require(factor != nullptr, not_positive_definite);
   if (step_left != nullptr) {
     // The step s = P g has the length sqrt(g s) in standard deviations.

@@ -46,11 +46,13 @@ struct NetworkFit {
 // precisions by the evidence of the linearised network (MacKay 1992).
 class JointNetwork {
  public:
-  // by_column: every input column has a precision of its own.
+  // by_column: every input column has a precision of its own. None that is learnt is below the least.
   JointNetwork(Architecture architecture, JointUnit unit, double prior_precision, bool by_column,
+               double least_precision = least_prior_precision,
                const JointBackend& backend = cpu_backend());
   // Goes on from an earlier fit, where its messages were linearised.
   JointNetwork(const JointPosterior& posterior, bool by_column,
+               double least_precision = least_prior_precision,
                const JointBackend& backend = cpu_backend());
 
   // See layers/architecture.h.
@@ -89,6 +91,7 @@ class JointNetwork {
 
   Architecture architecture_;
   JointUnit unit_;
+  double least_precision_;
   const JointBackend* backend_;
   Vector weights_;
   std::vector<std::size_t> group_;  // of each weight

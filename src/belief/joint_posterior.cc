@@ -263,24 +263,117 @@ void forget(JointPosterior& posterior, std::span<const std::size_t> rows, bool a
   detail::set(std::move(precision), shift, posterior);
 }
 
+namespace detail {
+namespace {
+
+// New rows beside a posterior, where the network is linear in its weights w: f(w) = f(c) + J (w - c).
+class OnTop {
+ public:
+  OnTop(const JointPosterior& before, std::span<const double> inputs, const RowTerms& terms)
+      : before_(before),
+        inputs_(inputs),
+        terms_(terms),
+        centre_(centre_of(before)),
+        at_centre_(cpu_backend().values(here(), inputs, terms.rows())),
+        plain_(gradients_of(here(), inputs, plain_roots(), std::vector(at_centre_).data())),
+        old_(before.in_messages() ? gradients_of(before) : Gradients(before.architecture, 0)) {
+    if (!before.in_messages()) lower_ = factor_of(before);
+  }
+
+  std::vector<double> values(const Vector& weights) const {
+    std::vector<double> result = at_centre_;
+    const Vector steps = plain_.times(weights - centre_);
+    for (std::size_t n = 0; n < result.size(); ++n) result[n] += steps[index(n)];
+    return result;
+  }
+  // -log of posterior times likelihood, up to a constant.
+  double loss(const Vector& weights) const {
+    const Vector away = weights - mean_of(before_);
+    double sum = terms_.loss(values(weights));
+    if (before_.in_messages()) {
+      sum += (away.cwiseAbs2().cwiseQuotient(prior_variance_of(before_)).sum() +
+              old_.times(away).squaredNorm()) / 2;
+    } else {
+      sum += (lower_.triangularView<Eigen::Lower>().transpose() * away).squaredNorm() / 2;
+    }
+    return sum;
+  }
+  // The rows' messages, with the curvature and slope that they have at these weights.
+  JointLedger messages(const Vector& weights) const {
+    JointLedger ledger{{inputs_.begin(), inputs_.end()}, plain_roots(),
+                       std::vector<double>(at_centre_.size())};
+    terms_.expand(0, values(weights), ledger.roots.data(), ledger.shifts.data());
+    const Vector steps = gradients_at(before_, ledger).times(weights);
+    for (std::size_t n = 0; n < ledger.shifts.size(); ++n) ledger.shifts[n] += steps[index(n)];
+    return ledger;
+  }
+
+ private:
+  NetworkAt here() const { return {before_.architecture, before_.unit, centre_}; }
+  // Identity matrices.
+  std::vector<double> plain_roots() const {
+    const std::size_t outputs = before_.architecture.outputs();
+    std::vector<double> roots(terms_.rows() * outputs * outputs, 0);
+    for (std::size_t n = 0; n < roots.size(); ++n) {
+      if (n % (outputs * outputs) % (outputs + 1) == 0) roots[n] = 1;
+    }
+    return roots;
+  }
+
+  const JointPosterior& before_;
+  std::span<const double> inputs_;
+  const RowTerms& terms_;
+  Vector centre_;
+  std::vector<double> at_centre_;
+  Gradients plain_, old_;
+  Matrix lower_;
+};
+
+JointPosterior with(const JointPosterior& before, const JointLedger& fresh, bool keep_ledger) {
+  JointPosterior posterior = before;
+  if (posterior.in_messages()) {
+    const Vector rest = left_over(posterior);
+    append(fresh, posterior.ledger);
+    set(rest, posterior);
+    return posterior;
+  }
+  const Vector shift = shift_of(posterior) +
+                       gradients_at(posterior, fresh).transposed_times(shifts_of(fresh));
+  Matrix precision = precision_of(factor_of(posterior));
+  add_messages(posterior, fresh, Sign::plus, precision);
+  if (keep_ledger) append(fresh, posterior.ledger);
+  set(std::move(precision), shift, posterior);
+  return posterior;
+}
+
+}  // namespace
+}  // namespace detail
+
+// Newton's steps to the maximum; a Gaussian likelihood, whose curvature is the same everywhere, takes one.
 void learn(JointPosterior& posterior, std::span<const double> inputs, const RowTerms& terms,
            bool keep_ledger) {
-  JointLedger fresh;
-  const detail::Vector centre = detail::centre_of(posterior);
-  detail::cpu_backend().messages({posterior.architecture, posterior.unit, centre}, inputs, terms,
-                                 &fresh, true);
-  if (posterior.in_messages()) {
-    const detail::Vector left_over = detail::left_over(posterior);
-    detail::append(fresh, posterior.ledger);
-    return detail::set(left_over, posterior);
+  constexpr int most_steps = 50;
+  constexpr double settled = 1e-9;  // of the loss
+  const JointPosterior before = posterior;
+  const detail::OnTop rows(before, inputs, terms);
+  detail::Vector at = detail::mean_of(before);
+  double loss = rows.loss(at);
+  JointLedger fresh = rows.messages(at);
+  for (int step = 0; step < most_steps; ++step) {
+    posterior = detail::with(before, fresh, keep_ledger);
+    detail::Vector next = detail::mean_of(posterior);
+    double now = rows.loss(next);
+    for (int halvings = 0; now > loss && halvings < most_steps; ++halvings) {
+      next = (at + next) / 2;
+      now = rows.loss(next);
+    }
+    JointLedger moved = rows.messages(next);
+    const bool over = moved.roots == fresh.roots || !(loss - now > settled * std::abs(loss));
+    if (over) break;
+    at = next;
+    loss = now;
+    fresh = std::move(moved);
   }
-  const detail::Vector shift =
-      detail::shift_of(posterior) + detail::gradients_at(posterior, fresh)
-                                        .transposed_times(detail::shifts_of(fresh));
-  detail::Matrix precision = detail::precision_of(detail::factor_of(posterior));
-  detail::add_messages(posterior, fresh, detail::Sign::plus, precision);
-  if (keep_ledger) detail::append(fresh, posterior.ledger);
-  detail::set(std::move(precision), shift, posterior);
 }
 
 }  // namespace dma

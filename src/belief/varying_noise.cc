@@ -14,6 +14,9 @@ namespace {
 // Found on training rows held out from training (docs/default-method.md).
 constexpr std::size_t noise_units = 10;
 constexpr double first_noise_precision = 5;
+// A variance that could be e^10 times as much as believed or as little is no belief: with ten units, the log of the noise
+// varies by no more than this before any row is seen.
+constexpr double least_noise_precision = 1;
 constexpr double start_gain = 0.5;
 // The scale of the function's value as an input of the noise network, in standard deviations of the target. A
 // function that is all but constant has nothing to say about the noise, and may vary more after a refinement.
@@ -68,12 +71,13 @@ Architecture VaryingNoise::architecture_for(const Architecture& function) {
 }
 
 VaryingNoise::VaryingNoise(const Architecture& function, bool by_column, std::uint64_t seed)
-    : network_(architecture_for(function), JointUnit::step, first_noise_precision, by_column),
+    : network_(architecture_for(function), JointUnit::step, first_noise_precision, by_column,
+               least_noise_precision),
       seed_(seed) {}
 
 VaryingNoise::VaryingNoise(const JointPosterior& log_noise, const NoiseInputs& inputs,
                            bool by_column)
-    : network_(log_noise, by_column), known_(inputs), started_(true) {}
+    : network_(log_noise, by_column, least_noise_precision), known_(inputs), started_(true) {}
 
 void VaryingNoise::look_at(const Data& rows, std::vector<double> squares,
                            std::span<const double> values) {

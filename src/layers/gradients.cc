@@ -139,6 +139,17 @@ Vector Gradients::sandwich_by_input(const Matrix& symmetric) const {
   return result;
 }
 
+Vector Gradients::mean_curvature() const {
+  Vector result(index(weights_));
+  for (const auto& [place, units, back] : layers_) {
+    const Vector outer = back.rowwise().squaredNorm() / static_cast<double>(place.units);
+    const Vector own = units.cwiseAbs2().transpose() * outer;
+    result.segment(index(place.first), index(place.weights())) =
+        own.replicate(index(place.units), 1);
+  }
+  return result;
+}
+
 Matrix Gradients::all() const {
   Matrix result(index(rows_), index(weights_));
   for (const Layer& layer : layers_) {

@@ -36,6 +36,8 @@ class Gradients {
   // The diagonal of G' S G, added up over the units of a layer: one number per weight from an input to the first unit, 0
   // for the others. S is symmetric; its lower triangle is read.
   Vector sandwich_by_input(const Matrix& symmetric) const;
+  // The diagonal of G' G, as a mean over the units of a layer: one number per weight.
+  Vector mean_curvature() const;
   // Written out: a row per row.
   Matrix all() const;
 

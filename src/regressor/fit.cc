@@ -6,6 +6,7 @@
 #include <dma/special/random.h>
 
 #include "base/require.h"
+#include "belief/joint_backend.h"
 #include "regressor/checkpoint.h"
 #include "regressor/noise_shape.h"
 
@@ -18,7 +19,9 @@ constexpr std::size_t joint_units = 20;
 constexpr std::size_t joint_units_of_many = 40;
 constexpr std::size_t members_of_many = 2;  // if the belief is joint
 constexpr std::size_t usual_members = 4;
-constexpr std::size_t most_joint_weights = 1500;
+// Multiplications of an epoch over all rows, up to which a joint belief is worth waiting for: seconds.
+constexpr double most_joint_operations = 1e11;
+constexpr double most_operations_of_many_units = 5e10;
 constexpr double first_noise_variance = 0.1;  // of a standardised target; where learning starts
 
 }  // namespace
@@ -28,18 +31,21 @@ Architecture architecture_of(const Encoder& encoder, const RegressorOptions& opt
   Architecture architecture;
   architecture.widths = {encoder.width()};
   std::vector<std::size_t> hidden = options.hidden;
-  if (hidden.empty()) {
-    hidden = {!joint ? independent_units : rows < many_rows ? joint_units : joint_units_of_many};
-  }
+  if (hidden.empty()) hidden = {joint ? joint_units : independent_units};
   architecture.widths.insert(architecture.widths.end(), hidden.begin(), hidden.end());
   architecture.widths.push_back(joint ? 1 : encoder.targets.size());
   architecture.slopes = {options.slope};
   architecture.bias = {true};
+  if (joint && options.hidden.empty() && rows >= many_rows) {
+    Architecture wide = architecture;
+    wide.widths[1] = joint_units_of_many;
+    if (epoch_cost(wide, rows).least() <= most_operations_of_many_units) return wide;
+  }
   return architecture;
 }
 
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows) {
-  const std::size_t weights = architecture_of(encoder, options, true, rows).weight_count();
+  const Architecture architecture = architecture_of(encoder, options, true, rows);
   switch (options.belief) {
     case BeliefKind::independent:
       return false;
@@ -48,8 +54,9 @@ bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::s
       require(!options.single_precision, "single precision needs the belief independent");
       return true;
     case BeliefKind::automatic:
-      return weights <= most_joint_weights && options.rule == Rule::linear &&
-             options.ledger == LedgerMode::full && !options.single_precision;
+      return epoch_cost(architecture, rows).least() <= most_joint_operations &&
+             options.rule == Rule::linear && options.ledger == LedgerMode::full &&
+             !options.single_precision;
   }
   return false;
 }

@@ -60,7 +60,7 @@ std::vector<WeightPrior> draw_priors(const Architecture& architecture,
 
 std::size_t joint_ledger_bytes(const Architecture& architecture, std::size_t rows,
                                const RegressorOptions& options) {
-  return rows * (architecture.weight_count() + 1) * sizeof(double) * options.ensemble;
+  return rows * (architecture.inputs() + 2) * sizeof(double) * options.ensemble;
 }
 
 std::shared_ptr<const Belief> stored_belief(const Architecture& architecture,

@@ -10,12 +10,12 @@
 //   member.M.ledger.tau, member.M.ledger.rho           [B, P]  F64 or F32; in mode full
 //   with a joint belief instead, one member per draw and target, R rows:
 //   member.M.function.mean, .prior_precision           [P]     F64
-//   member.M.function.factor                           [P (P + 1) / 2]
+//   member.M.function.factor                           [P (P + 1) / 2], unless it is in the form of messages
 //   member.M.function.centre                           [P]     if rows came or went since the fit
-//   member.M.function.ledger.gradients, .shifts        [R P], [R]
+//   member.M.function.ledger.inputs, .roots, .shifts   [R inputs], [R], [R]
 //   member.M.noise_variance                            [1]
 //   if the noise depends on the inputs:
-//   member.M.log_noise...                              the same as for the function, without the ledger
+//   member.M.log_noise...                              the same as for the function; a ledger only in the form of messages
 //   member.M.log_noise.widths                          [3]     U64, of its layers
 //   member.M.noise_inputs.scale, .low, .high           [2], [inputs + 1]
 //   batch_rows                                         [B]     U64
@@ -32,12 +32,13 @@
 
 namespace dma {
 
-// Older formats can be read too. In format 8 the options epochs, tolerance and patience mean something else
+// Older formats can be read too. Up to format 9 a joint ledger holds the rows' gradients instead of their inputs and roots,
+// and a joint belief always has a factor. In format 8 the options epochs, tolerance and patience mean something else
 // (TrainingOptions). Format 7 holds the noise of a joint belief as JSON and lacks Certificate::joint and
 // negative_messages. Format 6 also holds the messages to the noise networks, which nothing uses. Format 5 also holds
 // how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null). Format 3 also lacks
 // JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and Metrics::coverage_curve.
-inline constexpr int model_format_version = 9;
+inline constexpr int model_format_version = 10;
 inline constexpr int oldest_model_format_version = 2;
 
 // Writes to a temporary file, flushes and renames it: there is always either the old or the new file, complete.
