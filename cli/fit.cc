@@ -333,7 +333,7 @@ void add_fit(Command app) {
            {"joint", BeliefKind::joint},
            {"independent", BeliefKind::independent}},
           "joint: one Gaussian over all weights of a network; independent: one per weight; "
-          "auto (default): joint for up to 1500 weights")
+          "auto (default): joint unless it would take too long")
       .text("BELIEF")
       .group("Network");
   command

@@ -62,9 +62,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     verbose : int, default=0
         1: print a line about every fit; 2: also print progress.
     belief : {"auto", "joint", "independent"}, default="auto"
-        "joint": one Gaussian over all weights of a network, which fits far better but costs the square of
-        their number; "independent": one Gaussian per weight, as in the paper; "auto": joint for up to 1500
-        weights.
+        "joint": one Gaussian over all weights of a network, which fits far better but costs more; "independent":
+        one Gaussian per weight, as in the paper; "auto": joint unless it would take too long.
     slope : float, default=0.1
         Slope of the leaky ReLU below zero.
     selection : bool, default=True

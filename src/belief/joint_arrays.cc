@@ -62,8 +62,8 @@ JointLedger take_old_ledger(const Architecture& architecture, const std::string&
   const std::size_t weights = architecture.weight_count();
   JointLedger ledger;
   ledger.shifts = stored.take<double>(name + "ledger.shifts");
-  const auto gradients = stored.take<double>(name + "ledger.gradients",
-                                             {product(ledger.shifts.size(), weights)});
+  const auto gradients =
+      stored.take<double>(name + "ledger.gradients", {product(ledger.shifts.size(), weights)});
   require(all_finite(gradients) && all_finite(ledger.shifts),
           "a message of the ledger is not finite");
   const Dense first = architecture.layer(0);
@@ -101,9 +101,9 @@ void check(const JointPosterior& posterior) {
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const Dense layer = architecture.layer(l);
     layer.each_weight([&](std::size_t weight, std::size_t, std::size_t input) {
-      require(posterior.prior_precision[weight] ==
-                  posterior.prior_precision[layer.weight(0, input)],
-              "the units of a layer have different prior precisions");
+      require(
+          posterior.prior_precision[weight] == posterior.prior_precision[layer.weight(0, input)],
+          "the units of a layer have different prior precisions");
     });
   }
 }
@@ -169,9 +169,9 @@ JointKnowledge restore(const Architecture& architecture, std::unique_ptr<Likelih
   known.function = take_posterior(architecture, JointUnit::leaky_relu, "function.", stored);
   const std::size_t messages = known.function.ledger.shifts.size();
   const std::size_t heard = product(ledger_rows, architecture.outputs());
-  require(ledger_rows == 0 || messages == heard ||
-              (known.function.in_messages() && messages > heard),
-          "its ledger does not match its rows");
+  require(
+      ledger_rows == 0 || messages == heard || (known.function.in_messages() && messages > heard),
+      "its ledger does not match its rows");
   likelihood->restore(stored);
   known.likelihood = std::move(likelihood);
   take_noise(architecture, stored, known);

@@ -93,9 +93,8 @@ std::unique_ptr<MessageSum> sum_by_weights(const NetworkAt& network, std::span<c
       using Stride = Eigen::InnerStride<>;
       const Stride step(index(outputs));
       block.write_gradients(column_of_roots(roots, c, outputs), gradients);
-      sum->gradient.noalias() +=
-          gradients.transpose() *
-          Eigen::Map<const Vector, 0, Stride>(slopes + c, index(count), step);
+      sum->gradient.noalias() += gradients.transpose() * Eigen::Map<const Vector, 0, Stride>(
+                                                             slopes + c, index(count), step);
       if (ledger != nullptr) {
         Eigen::Map<Vector, 0, Stride>(steps.data() + first * outputs + c, index(count), step) =
             gradients * weights;
@@ -142,9 +141,9 @@ std::unique_ptr<MessageSum> sum_by_rows(const NetworkAt& network, std::span<cons
   std::vector<double> values = cpu_backend().values(network, inputs, terms.rows());
   Expansion at(terms.rows(), outputs);
   terms.expand(0, values, at.roots.data(), at.slopes.data());
-  auto sum = std::make_unique<RowSum>(
-      gradients_of(network, inputs, at.roots, values.data()),
-      Eigen::Map<const Vector>(at.slopes.data(), index(at.slopes.size())));
+  auto sum =
+      std::make_unique<RowSum>(gradients_of(network, inputs, at.roots, values.data()),
+                               Eigen::Map<const Vector>(at.slopes.data(), index(at.slopes.size())));
   sum->values = std::move(values);
   if (ledger != nullptr) fill_ledger(inputs, at, sum->gradients.times(network.weights), *ledger);
   return sum;
@@ -193,7 +192,7 @@ void WeightPredictor::add_steps(const Matrix& lots, std::size_t rows, double* me
 }
 
 void WeightPredictor::predict(std::span<const double> inputs, std::size_t rows, double* mean,
-                           double* variance, double* covariance) const {
+                              double* variance, double* covariance) const {
   const std::size_t outputs = architecture_.outputs();
   Matrix lots;
   each_block(rows, [&](std::size_t first, std::size_t count) {
@@ -212,7 +211,7 @@ void WeightPredictor::predict(std::span<const double> inputs, std::size_t rows, 
 
 // With whitened gradients W_k = L^-1 J_k' of output k: the covariance of outputs i and j is W_i' W_j.
 void WeightPredictor::predict_several(const Block& block, std::size_t rows, double* mean,
-                                   double* variance, double* covariance) const {
+                                      double* variance, double* covariance) const {
   const std::size_t outputs = architecture_.outputs();
   std::vector<Matrix> whitened(outputs);
   Matrix gradients;

@@ -113,8 +113,8 @@ Stopped JointFit::fit_function(const Data& rows, const JointSettings& settings) 
 
 void JointFit::look_at_misses(const Data& rows) {
   if (!noise_) noise_.emplace(function_.architecture(), own_.by_column, own_.seed + 1);
-  const auto moments = outputs_of(function_.posterior(rows.inputs, *terms_of(rows), false),
-                                  rows.inputs, rows.rows);
+  const auto moments =
+      outputs_of(function_.posterior(rows.inputs, *terms_of(rows), false), rows.inputs, rows.rows);
   noise_->look_at(rows, likelihood_->squares(rows.targets, moments.outputs()), moments.mean);
 }
 

@@ -85,8 +85,7 @@ Vector MessageFactor::take_determined() {
 
 Vector own_variances(const JointPosterior& posterior) {
   const Gradients gradients = gradients_of(posterior);
-  const Vector left =
-      variances_of(inverse_of(message_lower(posterior, gradients)));
+  const Vector left = variances_of(inverse_of(message_lower(posterior, gradients)));
   Vector result(left.size());
   for (Eigen::Index n = 0; n < left.size(); ++n) {
     const double root = posterior.ledger.roots[static_cast<std::size_t>(n)];
@@ -156,9 +155,8 @@ class MessagePredictor final : public JointPredictor {
     const std::size_t outputs = own.size();
     for (std::size_t i = 0; i < outputs; ++i) {
       for (std::size_t j = 0; j < outputs; ++j) {
-        const Vector products =
-            own[i].product_diagonal(prior_variance_, own[j]) -
-            whitened[i].cwiseProduct(whitened[j]).colwise().sum().transpose();
+        const Vector products = own[i].product_diagonal(prior_variance_, own[j]) -
+                                whitened[i].cwiseProduct(whitened[j]).colwise().sum().transpose();
         for (Eigen::Index n = 0; n < products.size(); ++n) {
           covariance[(static_cast<std::size_t>(n) * outputs + i) * outputs + j] = products[n];
         }

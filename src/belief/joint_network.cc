@@ -89,8 +89,7 @@ std::optional<double> JointNetwork::learn_precisions(const MessageSum& sum) {
     if (g + 1 == precision_.size()) break;  // the output bias keeps its own
     // Weights that no row has said anything about keep their prior: an input that was always 0.
     if (determined[g] < least_determined || !(squares[g] > 0)) continue;
-    precision_[g] =
-        std::clamp(determined[g] / squares[g], least_precision_, most_prior_precision);
+    precision_[g] = std::clamp(determined[g] / squares[g], least_precision_, most_prior_precision);
   }
   return all_determined;
 }
@@ -202,11 +201,8 @@ void JointNetwork::restore(Arrays stored) {
 JointPosterior JointNetwork::posterior(std::span<const double> inputs, const RowTerms& terms,
                                        bool keep_ledger, double* step_left) const {
   const Vector prior = this->prior();
-  JointPosterior result{architecture_,
-                        unit_,
-                        {weights_.begin(), weights_.end()},
-                        {prior.begin(), prior.end()},
-                        {}};
+  JointPosterior result{
+      architecture_, unit_, {weights_.begin(), weights_.end()}, {prior.begin(), prior.end()}, {}};
   const bool by_messages = messages_are_cheaper(architecture_, terms.rows() * terms.outputs());
   const auto sum = messages(inputs, terms, keep_ledger || by_messages ? &result.ledger : nullptr);
   if (by_messages && step_left == nullptr) return result;

@@ -69,8 +69,8 @@ Eigen::Map<const Vector> shifts_of(const JointLedger& ledger) {
 Gradients gradients_at(const JointPosterior& posterior, const JointLedger& ledger) {
   std::vector<double> values(ledger.shifts.size());
   const Vector centre = centre_of(posterior);
-  return gradients_of({posterior.architecture, posterior.unit, centre}, ledger.inputs,
-                      ledger.roots, values.data());
+  return gradients_of({posterior.architecture, posterior.unit, centre}, ledger.inputs, ledger.roots,
+                      values.data());
 }
 
 // Precision times mean, in the form of weights.
@@ -224,8 +224,7 @@ std::vector<double> marginal_variances(const JointPosterior& posterior) {
   }
   const detail::Gradients gradients = detail::gradients_of(posterior);
   const detail::Vector prior = detail::prior_variance_of(posterior);
-  const detail::Matrix inverse =
-      detail::inverse_of(detail::message_lower(posterior, gradients));
+  const detail::Matrix inverse = detail::inverse_of(detail::message_lower(posterior, gradients));
   const detail::Matrix all = gradients.all();
   detail::Matrix whitened = detail::Matrix::Zero(all.rows(), all.cols());
   backend::add_product(backend::operand(inverse), backend::operand(all), backend::target(whitened),
@@ -249,8 +248,8 @@ void forget(JointPosterior& posterior, std::span<const std::size_t> rows, bool a
   }
   const JointLedger gone = detail::rows_of(posterior.ledger, rows, inputs, outputs);
   const detail::Vector shift =
-      detail::shift_of(posterior) - detail::gradients_at(posterior, gone)
-                                        .transposed_times(detail::shifts_of(gone));
+      detail::shift_of(posterior) -
+      detail::gradients_at(posterior, gone).transposed_times(detail::shifts_of(gone));
   detail::erase_rows(posterior.ledger, rows, inputs, outputs);
   detail::Matrix precision;
   if (all_in_ledger) {
@@ -292,7 +291,8 @@ class OnTop {
     double sum = terms_.loss(values(weights));
     if (before_.in_messages()) {
       sum += (away.cwiseAbs2().cwiseQuotient(prior_variance_of(before_)).sum() +
-              old_.times(away).squaredNorm()) / 2;
+              old_.times(away).squaredNorm()) /
+             2;
     } else {
       sum += (lower_.triangularView<Eigen::Lower>().transpose() * away).squaredNorm() / 2;
     }
@@ -300,8 +300,8 @@ class OnTop {
   }
   // The rows' messages, with the curvature and slope that they have at these weights.
   JointLedger messages(const Vector& weights) const {
-    JointLedger ledger{{inputs_.begin(), inputs_.end()}, plain_roots(),
-                       std::vector<double>(at_centre_.size())};
+    JointLedger ledger{
+        {inputs_.begin(), inputs_.end()}, plain_roots(), std::vector<double>(at_centre_.size())};
     terms_.expand(0, values(weights), ledger.roots.data(), ledger.shifts.data());
     const Vector steps = gradients_at(before_, ledger).times(weights);
     for (std::size_t n = 0; n < ledger.shifts.size(); ++n) ledger.shifts[n] += steps[index(n)];
@@ -337,8 +337,8 @@ JointPosterior with(const JointPosterior& before, const JointLedger& fresh, bool
     set(rest, posterior);
     return posterior;
   }
-  const Vector shift = shift_of(posterior) +
-                       gradients_at(posterior, fresh).transposed_times(shifts_of(fresh));
+  const Vector shift =
+      shift_of(posterior) + gradients_at(posterior, fresh).transposed_times(shifts_of(fresh));
   Matrix precision = precision_of(factor_of(posterior));
   add_messages(posterior, fresh, Sign::plus, precision);
   if (keep_ledger) append(fresh, posterior.ledger);

@@ -58,8 +58,7 @@ Vector Gradients::times(const Vector& weights) const {
 Vector Gradients::transposed_times(const Vector& rows) const {
   Vector result(index(weights_));
   for (const auto& [place, units, back] : layers_) {
-    Eigen::Map<RowMatrix> own(result.data() + place.first, index(place.units),
-                              index(place.inputs));
+    Eigen::Map<RowMatrix> own(result.data() + place.first, index(place.units), index(place.inputs));
     own.noalias() = (rows.asDiagonal() * back).transpose() * units;
   }
   return result;
@@ -108,8 +107,8 @@ Matrix Gradients::product(const Vector& scale, const Gradients& other) const {
   Matrix result = Matrix::Zero(index(rows_), index(other.rows_));
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const auto& [place, units, back] = layers_[l];
-    const Matrix scaled =
-        other.layers_[l].units * scale.segment(index(place.first), index(place.inputs)).asDiagonal();
+    const Matrix scaled = other.layers_[l].units *
+                          scale.segment(index(place.first), index(place.inputs)).asDiagonal();
     const Matrix inner = product_of(backend::operand(units), backend::operand(scaled).transposed());
     const Matrix outer =
         product_of(backend::operand(back), backend::operand(other.layers_[l].back).transposed());

@@ -1,5 +1,6 @@
 // Weights as one variable: against exact Bayesian linear regression, which a network without hidden layers is.
 #include "belief/joint_cavity.h"
+#include "belief/joint_messages.h"
 #include "belief/joint_network.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/log_variance.h"
@@ -283,6 +284,17 @@ TEST(Forms, SayTheSame) {
   expect_same(both.in_messages, both.in_weights, fresh.inputs, 1e-10);
 }
 
+// Nothing cancels at the rows themselves.
+TEST(Forms, KnowTheirOwnRows) {
+  const BothForms both;
+  const Vector own = detail::own_variances(both.in_messages);
+  const auto predicted = outputs_of(both.in_weights, both.rows.inputs, both.rows.size());
+  for (std::size_t n = 0; n < both.rows.size(); ++n) {
+    EXPECT_NEAR(own[static_cast<Eigen::Index>(n)], predicted.variance[n],
+                1e-11 * predicted.variance[n]);
+  }
+}
+
 TEST(Forms, ForgetAndLearnTheSame) {
   const BothForms both;
   const std::vector<std::size_t> gone{0, 7, 8, 49};
@@ -379,8 +391,7 @@ TEST(Evidence, StopsWhenItIsToldTo) {
     settings.evidence_before = before;
     settings.tolerance = 0;
     fit(trainer, rows.view(), variances, settings);
-    return trainer.posterior(rows.inputs, terms_of(rows.view(), variances), false)
-        .prior_precision;
+    return trainer.posterior(rows.inputs, terms_of(rows.view(), variances), false).prior_precision;
   };
   EXPECT_EQ(precisions(20, 0, true), (std::vector<double>{1, 1, 1, 0.01}));
   EXPECT_EQ(precisions(60, 20, true), precisions(20, 1000, true));

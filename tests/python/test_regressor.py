@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from dma import DMARegressor
 
-QUICK = dict(max_epochs=40, hidden=5, ensemble=2, tol=0)
+QUICK = dict(max_epochs=40, hidden=10, ensemble=2, tol=0)
 
 
 def quick(**options):

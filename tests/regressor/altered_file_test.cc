@@ -497,17 +497,26 @@ TEST(LyingArrays, NumbersThatAreNoBelief) {
       expect_refused(with_number(noise, name, 1, bad), "a message of the ledger is not finite");
     }
   }
-  for (const std::string name : {"member.0.function.", "member.0.log_noise."}) {
-    for (const double bad : {nan, inf, -inf}) {
-      for (const char* array : {"mean", "factor", "prior_precision"}) {
-        expect_refused(with_number(noise, name + array, 1, bad), "a joint posterior is not finite");
-      }
+  // The function has fewer weights than rows, its noise more.
+  const std::string function = "member.0.function.";
+  const std::string log_noise = "member.0.log_noise.";
+  for (const double bad : {nan, inf, -inf}) {
+    for (const std::string& name :
+         {function + "mean", function + "factor", function + "prior_precision", log_noise + "mean",
+          log_noise + "prior_precision"}) {
+      expect_refused(with_number(noise, name, 1, bad), "a joint posterior is not finite");
     }
-    for (const double bad : {0.0, -1.0}) {
-      expect_refused(with_number(noise, name + "factor", 0, bad), "not a proper Gaussian");
-      expect_refused(with_number(noise, name + "prior_precision", 0, bad), "not a proper Gaussian");
+    expect_refused(with_number(noise, log_noise + "ledger.inputs", 1, bad),
+                   "a message of the ledger is not finite");
+  }
+  for (const double bad : {0.0, -1.0}) {
+    for (const std::string& name :
+         {function + "factor", function + "prior_precision", log_noise + "prior_precision"}) {
+      expect_refused(with_number(noise, name, 0, bad), "not a proper Gaussian");
     }
   }
+  expect_refused(with_number(noise, log_noise + "prior_precision", 0, 1234.5),
+                 "the units of a layer have different prior precisions");
   const std::string file = independent_file();
   for (const double bad : {nan, inf, -inf}) {
     expect_refused(with_number(file, "member.0.posterior.tau", 1, bad), "not a proper Gaussian");
@@ -541,7 +550,7 @@ TEST(LyingArrays, NumbersThatNoPredictionHolds) {
   for (const std::string& file :
        {with_number(independent_file(), "member.0.posterior.tau", 0, 1e300),
         with_number(joint_file(), "member.0.function.mean", 0, 1e300),
-        with_number(noise_file(), "member.0.log_noise.factor", 0, 1e-200)}) {
+        with_number(noise_file(), "member.0.log_noise.mean", 40, 1e300)}) {
     Regressor model = load(file);
     const auto before = model.to_bytes();
     expect_no_prediction([&] { model.predict(small_table(), 1); });
@@ -588,7 +597,7 @@ TEST(LyingArrays, MessagesThatAreNoGaussianTogether) {
   };
   const std::string joint = joint_file();
   const std::string ledger = "member.0.function.ledger.";
-  expect_kept(with_number(joint, ledger + "gradients", 15, 1e200), "is not positive definite");
+  expect_kept(with_number(joint, ledger + "roots", 1, 1e200), "is not positive definite");
   expect_kept(with_number(joint, ledger + "shifts", 0, 1e308), "a joint mean is beyond");
   const std::string file = independent_file();
   const std::size_t weights = load(file).report().weights;

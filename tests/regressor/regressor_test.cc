@@ -113,6 +113,27 @@ TEST_P(EachBelief, FitLearnsAndKnowsHowWell) {
   }
 }
 
+// What decides is the cost, not the number of weights: 4,041 of them, and as many rows as make little of it.
+TEST(Regressor, AWideTableKeepsAJointBelief) {
+  special::Random random(1);
+  Table table{"wide", {}};
+  for (std::size_t column = 0; column < 200; ++column) {
+    std::vector<double> numbers(60);
+    for (double& number : numbers) number = random.normal();
+    table.columns.push_back({"x" + std::to_string(column), std::move(numbers)});
+  }
+  Column target{"y", table.columns.front().numbers};
+  for (double& number : target.numbers) number += 0.1 * random.normal();
+  table.columns.push_back(std::move(target));
+  const auto model = Regressor::fit(table, {.target = "y", .ensemble = 1});
+  EXPECT_EQ(model.model().options.belief, BeliefKind::joint);
+  EXPECT_EQ(model.report().weights, 4041U);
+  EXPECT_TRUE(test::joint(model.model(), 0).function.in_messages());
+  // The file holds rows, not the weights' precision.
+  EXPECT_LT(model.to_bytes().size(), 1'000'000U);
+  EXPECT_EQ(Regressor::from_bytes(model.to_bytes()).to_bytes(), model.to_bytes());
+}
+
 TEST_P(EachBelief, FitIsWiderWhereNothingWasSeen) {
   const auto model = Regressor::fit(wave_table(200, 0.2, 1), quick());
   Table places{.columns = {{.name = "a", .numbers = {0, 8}}, {.name = "b", .numbers = {0, 0}}}};

@@ -30,7 +30,8 @@
 // For Gaussian noise of variance s and one output: with the leverage h = S / s, C = S / (1 - h).
 //
 // Independent weights (belief/independent.h) treat each other's uncertainty as noise; here what is known of
-// their sums is known. The price: D^2 numbers, D^2 per row, D^3 per epoch, for D weights.
+// their sums is known. The price, for D weights and M messages: M D^2 + D^3 per epoch, or M^3 in the form of messages
+// (joint_posterior.h), whichever is less.
 //
 // Its units are in layers/architecture.h. Every layer has a bias.
 #pragma once

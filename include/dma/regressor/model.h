@@ -27,9 +27,9 @@ struct Names : std::vector<std::string> {
 };
 
 // joint         all weights of a network are one Gaussian variable (belief/joint.h): fits far better, costs
-//               weights^2 memory per member and weights^2 time per row
+//               weights^2 time per row and rows^2 per row, whichever is less
 // independent   one Gaussian per weight (belief/independent.h): Algorithm 1 of the paper, any size
-// automatic     joint, unless the network is large or an option needs the other
+// automatic     joint, unless that would take too long or an option needs the other
 enum class BeliefKind { automatic, joint, independent };
 
 struct RegressorOptions {
@@ -102,7 +102,7 @@ struct Model {
   RegressorOptions options;
   Encoder encoder;
   std::vector<std::size_t> batch_rows;    // rows of each batch of the ledger
-  std::vector<std::uint64_t> row_hashes;  // batch by batch: rows are known by hash, not by content
+  std::vector<std::uint64_t> row_hashes;  // batch by batch: how rows are found again
   // The beliefs of the mixture. Each draw has one belief over all targets, or one per target.
   std::vector<std::shared_ptr<const Belief>> members;
   std::vector<NoiseShape> shapes;  // one per target; empty: the noise is what the members say
