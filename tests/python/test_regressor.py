@@ -170,10 +170,10 @@ def test_several_outputs(wave):
     assert model.noise_std_.shape == (2,)
     assert len(model.evaluate(X, both)) == 2
     assert model.sample_y(X[:7], 5).shape == (7, 2, 5)
-    assert model.coefs_mean_[0].shape == (4, 1, 5)  # a network per draw and output
+    assert model.coefs_mean_[0].shape == (4, 1, 10)  # a network per draw and output
     assert quick().fit(X, y[:, None]).predict(X).shape == (120, 1)
     shared = quick(belief="independent").fit(X, both)
-    assert shared.coefs_mean_[-1].shape == (2, 5, 2)
+    assert shared.coefs_mean_[-1].shape == (2, 10, 2)
 
 
 def test_weights(wave):
