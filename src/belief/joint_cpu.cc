@@ -74,7 +74,8 @@ Vector mean_over_units(const Architecture& architecture, const Vector& diagonal)
 
 std::unique_ptr<MessageSum> sum_by_weights(const NetworkAt& network, std::span<const double> inputs,
                                            const RowTerms& terms, JointLedger* ledger) {
-  const auto& [architecture, unit, weights] = network;
+  const Architecture& architecture = network.architecture;
+  const Vector& weights = network.weights;
   const std::size_t outputs = architecture.outputs();
   auto sum = std::make_unique<WeightSum>();
   sum->precision = Matrix::Zero(weights.size(), weights.size());
@@ -85,7 +86,7 @@ std::unique_ptr<MessageSum> sum_by_weights(const NetworkAt& network, std::span<c
   Matrix gradients;
   each_block(terms.rows(), [&](std::size_t first, std::size_t count) {
     const std::span values(sum->values.data() + first * outputs, count * outputs);
-    const Block block(architecture, unit, weights, inputs, first, count, values.data());
+    const Block block(architecture, network.unit, weights, inputs, first, count, values.data());
     const std::span roots(all.roots.data() + first * outputs * outputs, count * outputs * outputs);
     double* slopes = all.slopes.data() + first * outputs;
     terms.expand(first, values, roots.data(), slopes);

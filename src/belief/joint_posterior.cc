@@ -28,14 +28,11 @@ void erase_rows(std::vector<double>& numbers, std::size_t width,
   numbers = std::move(kept);
 }
 
-void append(const std::vector<double>& more, std::vector<double>& numbers) {
-  numbers.insert(numbers.end(), more.begin(), more.end());
-}
-
-void append(const JointLedger& more, JointLedger& ledger) {
-  append(more.inputs, ledger.inputs);
-  append(more.roots, ledger.roots);
-  append(more.shifts, ledger.shifts);
+void append_rows(const JointLedger& more, JointLedger& ledger) {
+  for (const auto array : {&JointLedger::inputs, &JointLedger::roots, &JointLedger::shifts}) {
+    std::vector<double>& numbers = ledger.*array;
+    numbers.insert(numbers.end(), (more.*array).begin(), (more.*array).end());
+  }
 }
 
 void erase_rows(JointLedger& ledger, std::span<const std::size_t> rows, std::size_t inputs,
@@ -333,7 +330,7 @@ JointPosterior with(const JointPosterior& before, const JointLedger& fresh, bool
   JointPosterior posterior = before;
   if (posterior.in_messages()) {
     const Vector rest = left_over(posterior);
-    append(fresh, posterior.ledger);
+    append_rows(fresh, posterior.ledger);
     set(rest, posterior);
     return posterior;
   }
@@ -341,7 +338,7 @@ JointPosterior with(const JointPosterior& before, const JointLedger& fresh, bool
       shift_of(posterior) + gradients_at(posterior, fresh).transposed_times(shifts_of(fresh));
   Matrix precision = precision_of(factor_of(posterior));
   add_messages(posterior, fresh, Sign::plus, precision);
-  if (keep_ledger) append(fresh, posterior.ledger);
+  if (keep_ledger) append_rows(fresh, posterior.ledger);
   set(std::move(precision), shift, posterior);
   return posterior;
 }

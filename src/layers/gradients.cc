@@ -74,7 +74,10 @@ void Gradients::each_panel(const Take& take) const {
 
 Matrix Gradients::square(const Vector& scale) const {
   Matrix result = Matrix::Zero(index(rows_), index(rows_));
-  for (const auto& [place, units, back] : layers_) {
+  for (const Layer& layer : layers_) {
+    const Matrix& units = layer.units;
+    const Matrix& back = layer.back;
+    const Dense& place = layer.place;
     const Matrix scaled =
         units * scale.segment(index(place.first), index(place.inputs)).asDiagonal();
     each_panel([&](std::size_t first, std::size_t columns) {
@@ -120,7 +123,10 @@ Matrix Gradients::product(const Vector& scale, const Gradients& other) const {
 // For input i: u_i' (S o B B') u_i. Entries below the diagonal stand for two.
 Vector Gradients::sandwich_by_input(const Matrix& symmetric) const {
   Vector result = Vector::Zero(index(weights_));
-  for (const auto& [place, units, back] : layers_) {
+  for (const Layer& layer : layers_) {
+    const Matrix& units = layer.units;
+    const Matrix& back = layer.back;
+    const Dense& place = layer.place;
     each_panel([&](std::size_t first, std::size_t columns) {
       const std::size_t below = rows_ - first;
       Matrix inner =
