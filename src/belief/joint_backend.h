@@ -73,8 +73,7 @@ class JointBackend {
   // rows x outputs.
   virtual std::vector<double> values(const NetworkAt& network, std::span<const double> inputs,
                                      std::size_t rows) const = 0;
-  // In the form of weights or in that of messages. The rows' messages
-  // go into the ledger, if one is given.
+  // In the form of weights or in that of messages. The rows' messages go into the ledger, if one is given.
   virtual std::unique_ptr<MessageSum> messages(const NetworkAt& network,
                                                std::span<const double> inputs,
                                                const RowTerms& terms, JointLedger* ledger,

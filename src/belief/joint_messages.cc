@@ -36,11 +36,11 @@ Gradients gradients_of(const NetworkAt& network, std::span<const double> inputs,
   return gradients;
 }
 
-Gradients gradients_of(const JointPosterior& posterior) {
-  std::vector<double> values(posterior.ledger.shifts.size());
+Gradients gradients_at(const JointPosterior& posterior, const JointLedger& ledger) {
+  std::vector<double> values(ledger.shifts.size());
   const Vector centre = centre_of(posterior);
-  return gradients_of({posterior.architecture, posterior.unit, centre}, posterior.ledger.inputs,
-                      posterior.ledger.roots, values.data());
+  return gradients_of({posterior.architecture, posterior.unit, centre}, ledger.inputs, ledger.roots,
+                      values.data());
 }
 
 Vector prior_variance_of(const JointPosterior& posterior) {

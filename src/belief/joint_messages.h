@@ -12,8 +12,11 @@ namespace dma::detail {
 // t_c = s_c + g w, with the slope s of RowTerms::expand().
 Gradients gradients_of(const NetworkAt& network, std::span<const double> inputs,
                        std::span<const double> roots, double* values);
-// Those of a posterior's ledger.
-Gradients gradients_of(const JointPosterior& posterior);
+// Those of a ledger, linearised where the posterior is; and of the posterior's own.
+Gradients gradients_at(const JointPosterior& posterior, const JointLedger& ledger);
+inline Gradients gradients_of(const JointPosterior& posterior) {
+  return gradients_at(posterior, posterior.ledger);
+}
 
 // Column c of the root of every row: rows x outputs.
 std::vector<double> column_of_roots(std::span<const double> roots, std::size_t c,
@@ -34,7 +37,6 @@ class MessageFactor final : public PosteriorFactor {
   Vector take_determined() override;
   void put(JointPosterior& /*posterior*/) const override {}
 
-  const Matrix& lower() const { return lower_; }
   Matrix take_lower() { return std::move(lower_); }
   // Whether all is finite: K is then positive definite, since its eigenvalues are 1 at least.
   bool sound() const { return sound_; }

@@ -62,14 +62,6 @@ Eigen::Map<const Vector> shifts_of(const JointLedger& ledger) {
   return {ledger.shifts.data(), index(ledger.shifts.size())};
 }
 
-// The messages of a ledger, linearised where the posterior is.
-Gradients gradients_at(const JointPosterior& posterior, const JointLedger& ledger) {
-  std::vector<double> values(ledger.shifts.size());
-  const Vector centre = centre_of(posterior);
-  return gradients_of({posterior.architecture, posterior.unit, centre}, ledger.inputs, ledger.roots,
-                      values.data());
-}
-
 // Precision times mean, in the form of weights.
 Vector shift_of(const JointPosterior& posterior) {
   const Matrix lower = factor_of(posterior);
