@@ -223,7 +223,7 @@ Model default_model(std::size_t inputs) {
   const auto member = std::make_shared<JointBelief>(network(inputs, 20), stored, Heard{});
   Model model;
   model.encoder.targets.resize(1);
-  model.members.assign(4, member);
+  model.members.assign(4, {member, 0, 0.25});
   model.shapes.resize(1);
   return model;
 }
@@ -239,10 +239,12 @@ void add_prediction(Plan& plan) {
                 .unit = "ns per row",
                 .scale = 1e9 / count,
                 .run = [=](benchmark::State& state) {
-                  const detail::Mixture mixture(default_model(inputs));
+                  const Model model = default_model(inputs);
+                  const detail::Mixture mixture(model);
                   const Example example(inputs, count);
                   for (auto _ : state) {
-                    benchmark::DoNotOptimize(mixture.predict(example.values, count, 1).mean[0]);
+                    benchmark::DoNotOptimize(
+                        mixture.predict(model, example.values, count, 1)[0].mean);
                   }
                 }});
   const auto values = [=](const Results& results) {

@@ -28,6 +28,7 @@ struct Arguments {
   std::filesystem::path model;
   RegressorOptions options;
   std::string noise = "auto";
+  double slope = -1;  // not given
   double holdout = 0;
   std::string test;
   Checkpoint checkpoint;
@@ -247,6 +248,7 @@ void run_stream(const Arguments& arguments) {
 void run(Arguments& arguments) {
   RegressorOptions& options = arguments.options;
   options.constant_noise = arguments.noise == "constant";
+  if (arguments.slope >= 0) options.slope = arguments.slope;
   if (arguments.noise == "input") {
     if (options.belief == BeliefKind::independent) {
       throw UsageError("--noise: input needs --belief joint");
@@ -319,10 +321,14 @@ void add_fit(Command app) {
   command
       .parsed(
           "--hidden", [&options](const std::string& text) { options.hidden = parse_hidden(text); },
-          "units per hidden layer, such as 50,50; or auto (default)")
+          "units per hidden layer, such as 50,50; or auto (default): several shapes, weighed by "
+          "rows "
+          "they have not learnt")
       .text("N,N,...")
       .group("Network");
-  command.option("--slope", options.slope, "slope of the leaky ReLU below zero (default: 0.1)")
+  command
+      .option("--slope", arguments->slope,
+              "slope of the units below zero (default: 0 if the belief is joint, otherwise 0.1)")
       .real(0, 1)
       .text("X")
       .group("Network");
@@ -359,32 +365,42 @@ void add_fit(Command app) {
       .group("Network");
   command
       .flag("!--no-calibration", options.calibration,
-            "do not fit the noise's level and tails to the cavity predictions")
+            "do not fit the noise's level and tails to the held-out predictions")
       .group("Network");
   command
       .option("--ensemble", options.ensemble,
-              "number of posteriors to mix, each from another start (default: 4; 2 for 3000 rows "
-              "or more)")
+              "number of networks of each shape to mix, each from another start (default: 3 if the "
+              "belief is joint, otherwise 4)")
       .whole(1, 1000)
       .text("M")
       .group("Network");
 
   command
-      .option("--epochs", options.epochs,
-              "maximum passes over the rows (default: up to 105, by belief and rows)")
+      .option(
+          "--epochs", options.epochs,
+          "maximum passes over the rows (default: as many as it needs, up to 112 if the belief is "
+          "joint and 40 otherwise)")
       .whole(1, most_epochs)
       .text("N")
       .group("Training");
   command
+      .option("--time", options.seconds,
+              "return the best found in about so many seconds (default: take as long as it needs)")
+      .real(0, any_size)
+      .text("SECONDS")
+      .group("Training");
+  command
       .option("--tolerance", options.tolerance,
-              "an epoch that changes the fit by less than this has settled, in nats per row; "
-              "0: none does (default: 0.0001)")
+              "a fit that gains less than this has settled, in nats per row; 0: none does "
+              "(default: 0.0001)")
       .real(0, any_size)
       .text("X")
       .group("Training");
   command
-      .option("--patience", options.patience,
-              "stop after so many settled epochs in a row; 0: only --epochs stops (default: 3)")
+      .option(
+          "--patience", options.patience,
+          "stop after so many settled epochs or looks in a row; 0: only --epochs stops (default: "
+          "3)")
       .whole(0, most_epochs)
       .text("N")
       .group("Training");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <optional>
 
 #include "cli/report.h"
 #include "cli/response.h"
@@ -82,28 +83,34 @@ std::vector<std::string> input_names(const Encoder& encoder, const Architecture&
   return names;
 }
 
-// Shows the first member only. With a joint belief every target has its own network.
-Json weights_figure(const Model& model) {
-  Json list = Json::array();
-  const Architecture& architecture = architecture_of(model);
-  if (architecture.weight_count() > most_weights) return list;
-  const auto networks = weights_of(model);
-  const bool one_each =
-      model.options.belief == BeliefKind::joint && model.encoder.targets.size() > 1;
+void add_weights(const Model& model, const Member& member, Json& list) {
+  const Architecture& architecture = member.belief->architecture();
+  const WeightMoments network = member.belief->weights();
+  const bool one_each = architecture.outputs() < model.encoder.targets.size();
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const auto inputs = input_names(model.encoder, architecture, l);
     architecture.layer(l).each_weight([&](std::size_t place, std::size_t unit, std::size_t input) {
-      for (std::size_t k = 0; k < (one_each ? model.encoder.targets.size() : 1); ++k) {
-        Json weight{{"method", method},
-                    {"layer", l + 1},
-                    {"unit", unit + 1},
-                    {"input", inputs[input]},
-                    {"mean", networks[k].mean[place]},
-                    {"std", std::sqrt(networks[k].variance[place])}};
-        if (one_each) weight["target"] = model.encoder.targets[k].name;
-        list.push_back(std::move(weight));
-      }
+      Json weight{{"method", method},
+                  {"layer", l + 1},
+                  {"unit", unit + 1},
+                  {"input", inputs[input]},
+                  {"mean", network.mean[place]},
+                  {"std", std::sqrt(network.variance[place])}};
+      if (one_each) weight["target"] = model.encoder.targets[member.target].name;
+      list.push_back(std::move(weight));
     });
+  }
+}
+
+// Shows the first member of every target, or none if one is too large.
+Json weights_figure(const Model& model) {
+  Json list = Json::array();
+  std::optional<std::size_t> before;
+  for (const Member& member : model.members) {
+    if (before == member.target) continue;
+    before = member.target;
+    if (member.belief->architecture().weight_count() > most_weights) return Json::array();
+    add_weights(model, member, list);
   }
   return list;
 }
@@ -230,31 +237,26 @@ void add_scores(const Encoder& encoder, const Scored& scored, Entries& facts) {
 
 void add_network(const Model& model, Entries& facts) {
   const FitReport& report = model.report;
-  const bool joint = model.options.belief == BeliefKind::joint;
   facts.add("inputs", fmt::format("{} from {} columns", model.encoder.width(),
                                   model.encoder.features.size()));
   for (const DroppedColumn& column : model.encoder.dropped) {
     facts.add("left out", column.name + ": " + column.reason);
   }
-  facts.add("network", list_text(report.layers, "-"));
-  facts.add("members", std::to_string(model.options.ensemble));
-  facts.add("weights", fmt::format("{} per {}", report.weights,
-                                   joint && model.encoder.targets.size() > 1 ? "member and target"
-                                                                             : "member"));
-  facts.add("belief", joint ? "joint" : "independent");
+  facts.add("network", network_text(model));
+  for (const ShapeReport& shape : report.shapes) {
+    const std::string of = model.encoder.targets.size() == 1
+                               ? ""
+                               : " (" + model.encoder.targets[shape.target].name + ")";
+    facts.add("shape " + list_text(shape.hidden, "-") + of,
+              fmt::format("{:.0f} % of the mixture; {} weights, held-out NLL {:.4f} alone",
+                          100 * shape.weight, shape.weights, shape.held_out_nll));
+  }
   facts.add("rule", std::string(name_of(model.options.rule)));
 }
 
 void add_training(const Model& model, Entries& facts) {
   const FitReport& report = model.report;
   facts.add("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
-  std::size_t longest = 0;
-  for (const auto& curve : report.training) longest = std::max(longest, curve.size());
-  if (longest > 0 && longest < report.epochs) {
-    facts.add("training curve",
-              fmt::format("the {} epochs that learnt the function; the others learnt its noise",
-                          longest));
-  }
   if (report.stream) {
     facts.add("training curve, NLL", "unknown: in a stream every row is seen only once");
   } else if (report.training.empty()) {
@@ -263,7 +265,8 @@ void add_training(const Model& model, Entries& facts) {
   if (!std::isnan(report.train_nll)) {
     facts.add("training NLL", fmt::format("{:.4f}", report.train_nll));
   }
-  facts.add("cavity NLL", fmt::format("{:.4f}", report.cavity_nll()));
+  facts.add(report.shapes.empty() ? "cavity NLL" : "held-out NLL",
+            fmt::format("{:.4f}", report.cavity_nll()));
 }
 
 void add_gaps(const Model& model, Entries& facts) {
@@ -272,8 +275,8 @@ void add_gaps(const Model& model, Entries& facts) {
     facts.add(
         "changed since",
         fmt::format("{} rows were added or forgotten without the training rows: training curve, "
-                    "noise, NLL, calibration and certificate describe the fit before, of {} rows",
-                    report.rows_changed, report.cavity.front().values));
+                    "noise, NLL, calibration and certificate describe the fit before",
+                    report.rows_changed));
   }
   if (model.encoder.features.size() > most_responses) {
     facts.add("responses", fmt::format("the {} columns that move the prediction most, of {}",

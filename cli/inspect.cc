@@ -20,7 +20,7 @@ struct Arguments {
   bool json = false;
 };
 
-// One layer's weights, over all members.
+// One layer's weights, over the members that have the shape of the first.
 struct LayerSummary {
   std::size_t outputs = 0, inputs = 0;
   double mean_size = 0;  // root mean square of the posterior means
@@ -31,7 +31,12 @@ struct LayerSummary {
 
 std::vector<LayerSummary> summarise(const Model& model) {
   const Architecture& architecture = architecture_of(model);
-  const auto networks = weights_of(model);
+  std::vector<WeightMoments> networks;
+  for (const Member& member : model.members) {
+    if (member.belief->architecture().widths == architecture.widths) {
+      networks.push_back(member.belief->weights());
+    }
+  }
   std::vector<LayerSummary> layers;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const Dense layer = architecture.layer(l);
@@ -57,7 +62,7 @@ std::vector<LayerSummary> summarise(const Model& model) {
 
 std::size_t ledger_size(const Model& model) {
   std::size_t bytes = 0;
-  for (const auto& member : model.members) bytes += member->ledger_bytes();
+  for (const Member& member : model.members) bytes += member.belief->ledger_bytes();
   return bytes;
 }
 
@@ -141,24 +146,23 @@ void print_model(const Model& model, const std::filesystem::path& path) {
   for (const DroppedColumn& column : model.encoder.dropped) {
     print_entry("left out", column.name + ": " + column.reason);
   }
-  print_entry("network",
-              fmt::format("{}, {} weights, members: {}, slope {:g}, rule {}, {} belief",
-                          list_text(report.layers, "-"), report.weights, model.options.ensemble,
-                          model.options.slope, name_of(model.options.rule),
-                          model.options.belief == BeliefKind::joint ? "joint" : "independent"));
+  print_entry("network", network_text(model));
+  print_entry("units", fmt::format("slope {:g} below zero, rule {}",
+                                   architecture_of(model).slope(0), name_of(model.options.rule)));
+  print_shapes(model);
   print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}", report.rows, report.epochs,
                                       name_of(report.stopped)));
   for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
     print_entry("noise std", fmt::format("{:.4g}", report.noise_std[k]));
   }
-  print_entry("cavity NLL", fmt::format("{:.4f}", report.cavity_nll()));
-  print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
+  print_scores(model);
   print_entry("ledger", fmt::format("{}, {} batches of up to {} rows, {} rows, {}",
                                     ledger_name(model.options.ledger), model.batch_rows.size(),
                                     report.batch_size, model.row_hashes.size(),
                                     bytes_text(ledger_size(model))));
   fmt::print(
-      "\nposterior, by layer        weights  size of means       std  beyond 2 std  bits gained\n");
+      "\nposterior of {}         weights  size of means       std  beyond 2 std  bits gained\n",
+      list_text(report.layers, "-"));
   const auto layers = summarise(model);
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const LayerSummary& layer = layers[l];

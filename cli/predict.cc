@@ -52,9 +52,9 @@ void write_rows(const std::vector<Predicted>& predicted, std::size_t targets,
   const auto out = std::back_inserter(text);
   for (std::size_t n = 0; n < predicted.size(); ++n) {
     const Predicted& p = predicted[n];
-    const double half_width = p.half_width(level);
+    const Interval interval = p.interval(level);
     fmt::format_to(out, "{},{},{},{},{},{}{}", p.mean, p.stddev(), p.epistemic_std, p.noise_std,
-                   p.mean - half_width, p.mean + half_width, (n + 1) % targets == 0 ? "\n" : ",");
+                   interval.lower, interval.upper, (n + 1) % targets == 0 ? "\n" : ",");
   }
 }
 

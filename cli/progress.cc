@@ -54,9 +54,10 @@ bool ProgressLine::due() const {
   return terminal_ && std::chrono::steady_clock::now() - last_ >= std::chrono::milliseconds(100);
 }
 
-void ProgressLine::draw(std::size_t done, std::size_t most, const std::string& text) {
+void ProgressLine::draw(double share, const std::string& text) {
   constexpr std::size_t width = 30;
-  const std::size_t filled = most == 0 ? 0 : width * done / most;
+  const auto filled =
+      static_cast<std::size_t>(static_cast<double>(width) * std::clamp(share, 0.0, 1.0));
   last_ = std::chrono::steady_clock::now();
   drawn_ = true;
   fmt::print(stderr, "\r\033[K[{}{}] {}", std::string(filled, '='),
@@ -65,23 +66,18 @@ void ProgressLine::draw(std::size_t done, std::size_t most, const std::string& t
 }
 
 bool ProgressBar::show(const FitProgress& now) {
-  epochs_.resize(now.members, 0);
-  epochs_[now.member] = now.batch == now.batches ? now.epoch : now.epoch - 1;
   if (line_.due()) {
-    std::size_t done = 0;
-    for (const std::size_t epochs : epochs_) done += epochs;
     std::string text = fmt::format("member {} of {}, epoch {} of at most {}", now.member + 1,
                                    now.members, now.epoch, now.epochs);
     if (now.batches > 1) text += fmt::format(", batch {} of {}", now.batch, now.batches);
-    line_.draw(done, now.members * now.epochs, text);
+    line_.draw(now.share, text);
   }
   return !Interruption::asked();
 }
 
 bool StreamBar::show(const StreamProgress& now) {
-  constexpr double parts = 1000;
   if (line_.due()) {
-    line_.draw(static_cast<std::size_t>(parts * now.share), static_cast<std::size_t>(parts),
+    line_.draw(now.share,
                fmt::format("{} rows learnt, {:.0f} % of the file", now.rows, 100 * now.share));
   }
   return !Interruption::asked();

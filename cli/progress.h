@@ -32,7 +32,8 @@ class ProgressLine {
 
   // False if it is not time yet.
   bool due() const;
-  void draw(std::size_t done, std::size_t most, const std::string& text);
+  // `share` of the work is done, from 0 to 1.
+  void draw(double share, const std::string& text);
 
  private:
   bool terminal_, drawn_ = false;
@@ -50,7 +51,6 @@ class ProgressBar {
 
  private:
   ProgressLine line_;
-  std::vector<std::size_t> epochs_;  // of each member
 };
 
 // Progress of a stream.

@@ -48,14 +48,49 @@ void print_entry(std::string_view name, std::string_view value) {
   fmt::print("  {:<18} {}\n", name, value);
 }
 
+std::string network_text(const Model& model) {
+  const FitReport& report = model.report;
+  const bool joint = model.options.belief == BeliefKind::joint;
+  const std::string belief = joint ? "joint" : "independent";
+  if (report.shapes.size() > model.encoder.targets.size()) {
+    return fmt::format("{} networks of the shapes below, {} belief", model.members.size(), belief);
+  }
+  return fmt::format("{}, {} weights, {} member{}, {} belief", list_text(report.layers, "-"),
+                     report.weights, model.members.size(), model.members.size() == 1 ? "" : "s",
+                     belief);
+}
+
+void print_shapes(const Model& model) {
+  const FitReport& report = model.report;
+  const std::size_t targets = model.encoder.targets.size();
+  if (report.shapes.size() <= targets) return;
+  for (const ShapeReport& shape : report.shapes) {
+    const std::string of =
+        targets == 1 ? "" : " (" + model.encoder.targets[shape.target].name + ")";
+    const std::string carries =
+        shape.weight > 0 ? fmt::format("carries {:.0f} %", 100 * shape.weight) : "dropped";
+    print_entry("shape " + list_text(shape.hidden, "-") + of,
+                fmt::format("{}; held-out NLL {:.4f} alone, {} weights, {} epochs", carries,
+                            shape.held_out_nll, shape.weights, shape.epochs));
+  }
+}
+
+void print_scores(const Model& model) {
+  const FitReport& report = model.report;
+  const bool held_out = !report.shapes.empty();
+  const std::string name = held_out ? "held-out" : "cavity";
+  print_entry(name + " NLL",
+              fmt::format("{:.4f}, {}", report.cavity_nll(),
+                          held_out || report.stream ? "each row scored before it was learnt"
+                                                    : "estimate for held-out rows"));
+  print_entry(name + " coverage", coverage_text(report.cavity_coverage()));
+}
+
 void print_fit(const Model& model) {
   const FitReport& report = model.report;
   print_entry("rows", std::to_string(report.rows));
-  print_entry(
-      "network",
-      fmt::format("{}, {} weights, {} member{}, {} belief", list_text(report.layers, "-"),
-                  report.weights, model.options.ensemble, model.options.ensemble == 1 ? "" : "s",
-                  model.options.belief == BeliefKind::joint ? "joint" : "independent"));
+  print_entry("network", network_text(model));
+  print_shapes(model);
   print_entry("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
   for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
     const std::string of =
@@ -71,10 +106,7 @@ void print_fit(const Model& model) {
   } else {
     print_entry("training NLL", fmt::format("{:.4f}", report.train_nll));
   }
-  print_entry("cavity NLL", fmt::format("{:.4f}, {}", report.cavity_nll(),
-                                        report.stream ? "each row scored before it was learnt"
-                                                      : "estimate for held-out rows"));
-  print_entry("cavity coverage", coverage_text(report.cavity_coverage()));
+  print_scores(model);
   if (model.options.belief == BeliefKind::joint && model.options.ledger != LedgerMode::full) {
     print_entry("ledger", "not kept, because it would be too large: forgetting rows needs --data");
   }
@@ -134,6 +166,19 @@ Json per_target(const std::vector<double>& values) {
   return values.size() == 1 ? Json(values.front()) : Json(values);
 }
 
+Json shapes_json(const Model& model) {
+  Json list = Json::array();
+  for (const ShapeReport& shape : model.report.shapes) {
+    list.push_back({{"target", model.encoder.targets[shape.target].name},
+                    {"hidden", shape.hidden},
+                    {"weights", shape.weights},
+                    {"weight", shape.weight},
+                    {"epochs", shape.epochs},
+                    {"held_out_nll", shape.held_out_nll}});
+  }
+  return list;
+}
+
 Json fit_json(const Model& model) {
   const FitReport& report = model.report;
   std::vector<std::string> targets;
@@ -145,7 +190,9 @@ Json fit_json(const Model& model) {
           {"inputs", model.encoder.width()},
           {"weights", report.weights},
           {"layers", report.layers},
+          {"shapes", shapes_json(model)},
           {"ensemble", model.options.ensemble},
+          {"members", model.members.size()},
           {"belief", model.options.belief == BeliefKind::joint ? "joint" : "independent"},
           {"rule", name_of(model.options.rule)},
           {"precision", model.options.single_precision ? "float" : "double"},

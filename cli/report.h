@@ -21,6 +21,12 @@ std::size_t peak_bytes();
 void print_entry(std::string_view name, std::string_view value);
 
 // The table after a fit.
+// The networks of a model in a line.
+std::string network_text(const Model& model);
+// Which shapes carry the weight and why, if there are several.
+void print_shapes(const Model& model);
+// Scores of rows that the members had not learnt.
+void print_scores(const Model& model);
 void print_fit(const Model& model);
 
 nlohmann::ordered_json coverage_json(const std::array<double, 4>& coverage);

@@ -94,7 +94,7 @@ struct Range {
 
 // Range of a standardised input, from the model if it knows it, else from the given rows.
 Range seen_range(const Model& model, const Place& place, const EncodedRows* rows) {
-  const InputRange seen = model.members.front()->seen_inputs();
+  const InputRange seen = model.members.front().belief->seen_inputs();
   if (!seen.low.empty()) return {seen.low[place.first], seen.high[place.first]};
   if (rows != nullptr) {
     const auto numbers = numbers_of(place, *rows, model.encoder.width());

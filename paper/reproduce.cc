@@ -72,7 +72,7 @@ json measure(const Experiment& experiment, std::size_t tasks) {
   ProgressLine line;
   const auto show = [&](std::size_t done, std::size_t expected) {
     if (!line.due()) return;
-    line.draw(done, expected,
+    line.draw(expected == 0 ? 0 : static_cast<double>(done) / static_cast<double>(expected),
               expected == 0 ? std::string(experiment.name)
                             : fmt::format("{}: {} of {}", experiment.name, done, expected));
   };

@@ -91,6 +91,7 @@ void bind_options(py::module_& module) {
       .def_readwrite("selection", &RegressorOptions::selection)
       .def_readwrite("calibration", &RegressorOptions::calibration)
       .def_readwrite("epochs", &RegressorOptions::epochs)
+      .def_readwrite("seconds", &RegressorOptions::seconds)
       .def_readwrite("tolerance", &RegressorOptions::tolerance)
       .def_readwrite("patience", &RegressorOptions::patience)
       .def_readwrite("batch_size", &RegressorOptions::batch_size)
@@ -102,83 +103,87 @@ void bind_options(py::module_& module) {
 
 // ------------------------------------------------------------------------------------------- predictions
 
-// The members of Predicted in four arrays, rows x targets each.
-struct Predictions {
-  std::array<py::array_t<double>, 4> parts;
+using Array = py::array_t<double>;
 
-  Predictions(std::size_t rows, std::size_t targets) {
-    for (auto& part : parts) {
-      part =
-          py::array_t<double>({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(targets)});
-    }
-  }
-  std::array<double*, 4> data() {
-    return {parts[0].mutable_data(), parts[1].mutable_data(), parts[2].mutable_data(),
-            parts[3].mutable_data()};
-  }
-  py::tuple tuple() const { return py::make_tuple(parts[0], parts[1], parts[2], parts[3]); }
-};
-
-void put(const std::vector<Predicted>& predicted, const std::array<double*, 4>& parts,
-         std::size_t first) {
-  for (std::size_t n = 0; n < predicted.size(); ++n) {
-    parts[0][first + n] = predicted[n].mean;
-    parts[1][first + n] = predicted[n].epistemic_std;
-    parts[2][first + n] = predicted[n].noise_std;
-    parts[3][first + n] = predicted[n].noise_spread;
-  }
+Array array_for(const Regressor& self, const Rows& rows) {
+  return Array({static_cast<py::ssize_t>(rows.count()),
+                static_cast<py::ssize_t>(self.encoder().targets.size())});
 }
 
-// Numbers are read block by block, so that no copy of the input is made.
-py::tuple predict(const Regressor& self, const Rows& rows, std::size_t threads) {
+// Calls take(predictions, place of the first value), block by block: numbers are read in place, and the mixtures of all
+// rows would take far more memory than what is asked of them. Without the interpreter lock.
+template <class Take>
+void each_block(const Regressor& self, const Rows& rows, std::size_t threads, const Take& take) {
   constexpr std::size_t block = 1 << 15;
   const std::size_t targets = self.encoder().targets.size();
   const std::size_t at_once = rows.has_text() ? std::max<std::size_t>(rows.count(), 1) : block;
-  Predictions result(rows.count(), targets);
-  const auto parts = result.data();
   for (std::size_t first = 0; first < rows.count(); first += at_once) {
     {
       const py::gil_scoped_release unlocked;
       const Table table = rows.table(first, std::min(at_once, rows.count() - first));
-      put(self.predict(table, threads), parts, first * targets);
+      take(self.predict(table, threads), first * targets);
     }
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
-  return result.tuple();
 }
 
-// Predictions passed back by Python, value by value.
-std::vector<Predicted> predicted_from(const std::array<Numbers, 4>& parts) {
-  std::vector<Predicted> predicted(static_cast<std::size_t>(parts[0].size()));
-  for (const Numbers& part : parts) {
-    if (part.size() != parts[0].size()) throw py::value_error("predictions of different lengths");
+// N arrays, rows x targets each, from answer(prediction, place), which returns N numbers.
+template <std::size_t N, class Answer>
+std::array<Array, N> answers(const Regressor& self, const Rows& rows, std::size_t threads,
+                             const Answer& answer) {
+  std::array<Array, N> arrays;
+  std::array<double*, N> out;
+  for (std::size_t k = 0; k < N; ++k) {
+    arrays[k] = array_for(self, rows);
+    out[k] = arrays[k].mutable_data();
   }
-  for (std::size_t n = 0; n < predicted.size(); ++n) {
-    predicted[n] = {parts[0].data()[n], parts[1].data()[n], parts[2].data()[n], parts[3].data()[n]};
-  }
-  return predicted;
+  each_block(self, rows, threads, [&](const std::vector<Predicted>& predicted, std::size_t first) {
+    for (std::size_t n = 0; n < predicted.size(); ++n) {
+      const std::array<double, N> numbers = answer(predicted[n], first + n);
+      for (std::size_t k = 0; k < N; ++k) out[k][first + n] = numbers[k];
+    }
+  });
+  return arrays;
 }
 
-// One number per prediction, without the interpreter lock.
-template <class Answer>
-py::array_t<double> each(const std::array<Numbers, 4>& parts, const Answer& answer) {
-  const auto predicted = predicted_from(parts);
-  py::array_t<double> result(parts[0].request().shape);
-  double* const out = result.mutable_data();
-  const py::gil_scoped_release unlocked;
-  for (std::size_t n = 0; n < predicted.size(); ++n) out[n] = answer(predicted[n], n);
-  return result;
+py::tuple predict(const Regressor& self, const Rows& rows, std::size_t threads) {
+  const auto [mean, epistemic, noise] =
+      answers<3>(self, rows, threads, [](const Predicted& p, std::size_t) {
+        return std::array{p.mean, p.epistemic_std, p.noise_std};
+      });
+  return py::make_tuple(mean, epistemic, noise);
 }
 
-template <class Answer>
-py::array_t<double> each_target(const Numbers& targets, const std::array<Numbers, 4>& parts,
-                                const Answer& answer) {
-  if (targets.size() != parts[0].size()) {
-    throw py::value_error("there are " + std::to_string(targets.size()) + " targets and " +
-                          std::to_string(parts[0].size()) + " predictions");
-  }
-  const double* const y = targets.data();
-  return each(parts, [&](const Predicted& p, std::size_t n) { return answer(p, y[n]); });
+py::tuple interval(const Regressor& self, const Rows& rows, double level, std::size_t threads) {
+  const auto [lower, upper] = answers<2>(
+      self, rows, threads, [central = CentralLevel(level)](const Predicted& p, std::size_t) {
+        const Interval ends = p.interval(central);
+        return std::array{ends.lower, ends.upper};
+      });
+  return py::make_tuple(lower, upper);
+}
+
+Array quantile(const Regressor& self, const Rows& rows, double probability, std::size_t threads) {
+  return answers<1>(self, rows, threads, [probability](const Predicted& p, std::size_t) {
+    return std::array{p.quantile(probability)};
+  })[0];
+}
+
+void require_all(const Regressor& self, const Rows& rows, const Numbers& y) {
+  const std::size_t values = rows.count() * self.encoder().targets.size();
+  if (static_cast<std::size_t>(y.size()) == values) return;
+  throw py::value_error("there are " + std::to_string(y.size()) + " targets and " +
+                        std::to_string(values) + " predictions");
+}
+
+// One number per prediction and target.
+template <double (Predicted::*Measure)(double) const>
+Array compare(const Regressor& self, const Rows& rows, const Numbers& y, std::size_t threads) {
+  require_all(self, rows, y);
+  return answers<1>(self, rows, threads,
+                    [values = y.data()](const Predicted& p, std::size_t place) {
+                      return std::array{(p.*Measure)(values[place])};
+                    })[0];
 }
 
 py::dict shares(std::span<const double> levels, std::span<const double> values) {
@@ -197,36 +202,29 @@ py::dict metrics_dict(const Metrics& metrics) {
                   "pit"_a = std::vector<std::size_t>(metrics.pit.begin(), metrics.pit.end()));
 }
 
-void bind_predictions(py::module_& module) {
-  module.def(
-      "half_width",
-      [](const std::array<Numbers, 4>& predicted, double level) {
-        return each(predicted, [central = CentralLevel(level)](const Predicted& p, std::size_t) {
-          return p.half_width(central);
-        });
-      },
-      py::arg("predicted"), py::arg("level"));
-  module.def(
-      "cdf",
-      [](const std::array<Numbers, 4>& predicted, const Numbers& targets) {
-        return each_target(targets, predicted,
-                           [](const Predicted& p, double y) { return p.cdf(y); });
-      },
-      py::arg("predicted"), py::arg("targets"));
-  module.def(
-      "log_density",
-      [](const std::array<Numbers, 4>& predicted, const Numbers& targets) {
-        return each_target(targets, predicted,
-                           [](const Predicted& p, double y) { return p.log_density(y); });
-      },
-      py::arg("predicted"), py::arg("targets"));
-  module.def(
-      "score",
-      [](const std::array<Numbers, 4>& predicted, const Numbers& targets) {
-        return metrics_dict(score(std::span(targets.data(), std::size_t(targets.size())),
-                                  predicted_from(predicted)));
-      },
-      py::arg("predicted"), py::arg("targets"));
+// Adds these predictions to the scores, one entry per target. `y` begins with their first value.
+void add_scores(std::vector<Predicted> predicted, const double* y, std::vector<Metrics>& scores) {
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    std::vector<Predicted> own;
+    std::vector<double> observed;
+    for (std::size_t n = k; n < predicted.size(); n += scores.size()) {
+      own.push_back(std::move(predicted[n]));
+      observed.push_back(y[n]);
+    }
+    scores[k] = merged(scores[k], score(observed, own));
+  }
+}
+
+py::list evaluate(const Regressor& self, const Rows& rows, const Numbers& y, std::size_t threads) {
+  require_all(self, rows, y);
+  std::vector<Metrics> scores(self.encoder().targets.size());
+  each_block(self, rows, threads,
+             [&, values = y.data()](std::vector<Predicted> predicted, std::size_t first) {
+               add_scores(std::move(predicted), values + first, scores);
+             });
+  py::list result;
+  for (const Metrics& metrics : scores) result.append(metrics_dict(metrics));
+  return result;
 }
 
 // --------------------------------------------------------------------------------------------- reports
@@ -257,6 +255,18 @@ py::dict certificate_dict(const Certificate& certificate) {
   return result;
 }
 
+py::list shapes_list(const Regressor& self) {
+  using namespace py::literals;
+  py::list shapes;
+  for (const ShapeReport& shape : self.report().shapes) {
+    shapes.append(py::dict("target"_a = self.encoder().targets[shape.target].name,
+                           "hidden"_a = py::tuple(py::cast(shape.hidden)),
+                           "weights"_a = shape.weights, "weight"_a = shape.weight,
+                           "epochs"_a = shape.epochs, "held_out_nll"_a = shape.held_out_nll));
+  }
+  return shapes;
+}
+
 py::dict report_dict(const Regressor& self) {
   using namespace py::literals;
   const FitReport& report = self.report();
@@ -266,16 +276,18 @@ py::dict report_dict(const Regressor& self) {
   for (const DroppedColumn& column : self.encoder().dropped) {
     dropped[py::str(column.name)] = column.reason;
   }
-  return py::dict(
-      "rows"_a = report.rows, "rows_changed"_a = report.rows_changed, "weights"_a = report.weights,
-      "layers"_a = report.layers, "batches"_a = report.batches, "batch_size"_a = report.batch_size,
-      "epochs"_a = report.epochs, "stopped"_a = std::string(name_of(report.stopped)),
-      "noise_std"_a = report.noise_std, "noise_at_floor"_a = report.noise_at_floor,
-      "train_nll"_a = report.train_nll, "cavity"_a = cavity, "cavity_nll"_a = report.cavity_nll(),
-      "cavity_coverage"_a = shares(Metrics::levels, report.cavity_coverage()),
-      "training"_a = report.training, "seconds"_a = report.seconds,
-      "ledger_bytes"_a = report.ledger_bytes, "dropped"_a = dropped,
-      "certificate"_a = certificate_dict(report.certificate));
+  return py::dict("rows"_a = report.rows, "rows_changed"_a = report.rows_changed,
+                  "weights"_a = report.weights, "layers"_a = report.layers,
+                  "shapes"_a = shapes_list(self), "members"_a = self.model().members.size(),
+                  "batches"_a = report.batches, "batch_size"_a = report.batch_size,
+                  "epochs"_a = report.epochs, "stopped"_a = std::string(name_of(report.stopped)),
+                  "noise_std"_a = report.noise_std, "noise_at_floor"_a = report.noise_at_floor,
+                  "train_nll"_a = report.train_nll, "cavity"_a = cavity,
+                  "cavity_nll"_a = report.cavity_nll(),
+                  "cavity_coverage"_a = shares(Metrics::levels, report.cavity_coverage()),
+                  "training"_a = report.training, "seconds"_a = report.seconds,
+                  "ledger_bytes"_a = report.ledger_bytes, "dropped"_a = dropped,
+                  "certificate"_a = certificate_dict(report.certificate));
 }
 
 py::dict distance_dict(const Distance& distance) {
@@ -300,23 +312,29 @@ py::dict change_dict(const ChangeReport& report) {
 
 // --------------------------------------------------------------------------------------------- weights
 
-// One pair per layer: means and standard deviations, members x units x inputs, a bias last.
+// Means and standard deviations of a layer, units x inputs, a bias last.
+py::tuple layer_weights(const Dense& layer, const WeightMoments& moments) {
+  const std::array shape{layer.units, layer.inputs};
+  Array mean(shape);
+  Array deviation(shape);
+  layer.each_weight([&](std::size_t weight, std::size_t unit, std::size_t input) {
+    mean.mutable_at(unit, input) = moments.mean[weight];
+    deviation.mutable_at(unit, input) = std::sqrt(moments.variance[weight]);
+  });
+  return py::make_tuple(mean, deviation);
+}
+
+// Layer by layer, for every member: they may differ in shape.
 py::list weights(const Regressor& self) {
-  const auto moments = weights_of(self.model());
-  const Architecture& architecture = architecture_of(self.model());
   py::list result;
-  for (std::size_t l = 0; l < architecture.layers(); ++l) {
-    const Dense layer = architecture.layer(l);
-    const std::array shape{moments.size(), layer.units, layer.inputs};
-    py::array_t<double> mean(shape);
-    py::array_t<double> deviation(shape);
-    for (std::size_t m = 0; m < moments.size(); ++m) {
-      layer.each_weight([&](std::size_t weight, std::size_t unit, std::size_t input) {
-        mean.mutable_at(m, unit, input) = moments[m].mean[weight];
-        deviation.mutable_at(m, unit, input) = std::sqrt(moments[m].variance[weight]);
-      });
+  for (const Member& member : self.model().members) {
+    const Architecture& architecture = member.belief->architecture();
+    const WeightMoments moments = member.belief->weights();
+    py::list layers;
+    for (std::size_t l = 0; l < architecture.layers(); ++l) {
+      layers.append(layer_weights(architecture.layer(l), moments));
     }
-    result.append(py::make_tuple(mean, deviation));
+    result.append(layers);
   }
   return result;
 }
@@ -408,10 +426,22 @@ Regressor from_bytes(const py::bytes& state) {
   return Regressor::from_bytes(std::as_bytes(std::span(bytes)));
 }
 
+void bind_predictions(py::class_<Regressor>& regressor) {
+  const py::arg_v threads = py::arg("threads") = 0;
+  regressor.def("predict", &predict, py::arg("rows"), threads)
+      .def("interval", &interval, py::arg("rows"), py::arg("level"), threads)
+      .def("quantile", &quantile, py::arg("rows"), py::arg("probability"), threads)
+      .def("log_density", &compare<&Predicted::log_density>, py::arg("rows"), py::arg("targets"),
+           threads)
+      .def("cdf", &compare<&Predicted::cdf>, py::arg("rows"), py::arg("targets"), threads)
+      .def("evaluate", &evaluate, py::arg("rows"), py::arg("targets"), threads);
+}
+
 void bind_class(py::module_& module) {
   py::class_<Regressor> regressor(module, "Regressor");
   bind_changes(regressor);
-  regressor.def("predict", &predict, py::arg("rows"), py::arg("threads") = 0)
+  bind_predictions(regressor);
+  regressor
       .def("sample", &sample, py::arg("rows"), py::arg("count"), py::arg("seed"),
            py::arg("noise") = true)
       .def("save", &save, py::arg("path"), py::arg("slim") = false,
@@ -444,7 +474,6 @@ void bind_regressor(py::module_& module) {
            py::arg("source"), py::arg("names"), py::arg("columns"))
       .def("__len__", &Rows::count);
   bind_options(module);
-  bind_predictions(module);
   bind_class(module);
   module.def("fit", &fit, py::arg("rows"), py::arg("options"), py::arg("show") = py::none(),
              py::arg("checkpoint") = "");

@@ -67,7 +67,7 @@ auto watch(const pybind11::object& show, const Work& work) {
     const auto now = latest.take();
     if (raised.is_none() && now && !show.is_none()) {
       try {
-        show(now->member, now->members, now->epoch, now->epochs);
+        show(now->member, now->members, now->epoch, now->epochs, now->share);
       } catch (pybind11::error_already_set& error) {
         raised = error.value();
       }

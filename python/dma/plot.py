@@ -55,6 +55,7 @@ def band(
 ) -> Axes:
     """Mean and interval along one feature, and the part of the interval that more rows could remove.
 
+    The part is ``mean +- z`` epistemic standard deviations, as far as it lies inside the interval.
     The other features are held at their median; text, categories and booleans at their most frequent value.
     The plot extends a quarter of the range of X beyond either end.
 
@@ -102,11 +103,12 @@ def band(
 
     mean, epistemic, _ = (_output(part, output) for part in model.predict(table, return_cov_parts=True))
     lower, upper = (_output(end, output) for end in model.predict_interval(table, level))
-    known = NormalDist().inv_cdf(0.5 + level / 2) * np.sqrt(epistemic)
+    width = NormalDist().inv_cdf(0.5 + level / 2) * np.sqrt(epistemic)
+    known = np.clip([mean - width, mean + width], lower, upper)
 
     ax = _axes(ax)
     ax.fill_between(along, lower, upper, color=_PALE, linewidth=0, label=f"{100 * level:g} % interval")
-    ax.fill_between(along, mean - known, mean + known, color=_MIDDLE, linewidth=0, label="epistemic part")
+    ax.fill_between(along, *known, color=_MIDDLE, linewidth=0, label="epistemic part")
     ax.plot(along, mean, color=_INK, label="mean")
     _rows(ax, seen, observed)
     others = "\n(other features at their median)" if X.shape[1] > 1 else ""
@@ -132,8 +134,9 @@ def calibration(
     model : DMARegressor
         Fitted.
     X, y : as in fit, optional
-        Rows to look at. Without them: the training rows, each predicted without what it taught (the cavity),
-        as of the fit.
+        Rows to look at. Without them: the training rows as the fit predicted them without what they taught (the
+        cavity). Of a joint belief these are the rows that some member had not learnt yet: all, unless the
+        ensemble is small or the table large.
     output : int, default=0
         Which column of y.
     ax : matplotlib Axes, optional
@@ -182,8 +185,9 @@ def pit(
     model : DMARegressor
         Fitted.
     X, y : as in fit, optional
-        Rows to look at. Without them: the training rows, each predicted without what it taught (the cavity),
-        as of the fit.
+        Rows to look at. Without them: the training rows as the fit predicted them without what they taught (the
+        cavity). Of a joint belief these are the rows that some member had not learnt yet: all, unless the
+        ensemble is small or the table large.
     output : int, default=0
         Which column of y.
     ax : matplotlib Axes, optional
@@ -234,7 +238,8 @@ def hinton(model: DMARegressor, layer: int = 0, member: int = 0, ax: Axes | None
     layer : int, default=0
         0 is the layer from the inputs to the first hidden layer.
     member : int, default=0
-        A joint belief has one per draw and output; the outputs of a draw come one after the other.
+        Those of the heaviest shape come first. A joint belief has members of its own for each output, one output
+        after the other.
     ax : matplotlib Axes, optional
 
     Returns
@@ -250,7 +255,9 @@ def hinton(model: DMARegressor, layer: int = 0, member: int = 0, ax: Axes | None
     >>> [label.get_text() for label in dma.plot.hinton(model).get_yticklabels()]
     ['x0', 'x1', 'bias']
     """
-    mean, std = _weights(model, layer, member)
+    layers = _member(model, member)
+    _require_number("layer", layer, len(layers), "the member")
+    mean, std = (part.T for part in layers[layer])
     sides = 0.92 * np.sqrt(np.abs(mean) / (np.abs(mean).max() or 1.0))
     squares = [_square(column, row, sides[row, column]) for row, column in np.ndindex(mean.shape)]
 
@@ -261,18 +268,18 @@ def hinton(model: DMARegressor, layer: int = 0, member: int = 0, ax: Axes | None
     ax.set(xlim=(-0.5, units - 0.5), ylim=(inputs - 0.5, -0.5), aspect="equal")
     ax.xaxis.set_label_position("top")  # below is the legend
     ax.xaxis.tick_top()
-    ax.set_xlabel("output" if layer == len(model.coefs_mean_) - 1 else f"unit of hidden layer {layer + 1}")
+    ax.set_xlabel("output" if layer == len(layers) - 1 else f"unit of hidden layer {layer + 1}")
     _label_cells(ax, _input_names(model, layer, inputs - 1) + ["bias"], units)
-    _hinton_legend(ax, np.abs(mean).max(), beside=inputs > units)
+    _hinton_legend(ax, np.abs(mean).max(), beside=inputs > units and _inches(ax)[0] >= 4)
     return ax
 
 
 def learning_curve(model: DMARegressor, ax: Axes | None = None) -> Axes:
     """Training NLL of every member by epoch, and the cavity NLL of all members together.
 
-    For a joint belief the NLL is that of the mean weights, and the curve continues after the epochs of
-    ``n_iter_`` while noise and function are refined in turn. From 3000 rows on it begins with epochs on some
-    of the rows. The vertical axis leaves out the first epochs where they would hide the rest.
+    For a joint belief the NLL is that of the mean weights: first of a search that leaves some rows out, and in
+    a large table begins with few of them, then of all rows, with another noise. The vertical axis leaves out
+    the first epochs where they would hide the rest.
 
     Parameters
     ----------
@@ -289,7 +296,7 @@ def learning_curve(model: DMARegressor, ax: Axes | None = None) -> Axes:
     >>> import numpy as np
     >>> import dma
     >>> X = np.linspace(-3, 3, 60)[:, None]
-    >>> model = dma.DMARegressor(random_state=1, ensemble=2, noise=0.1).fit(X, np.sin(X[:, 0]))
+    >>> model = dma.DMARegressor(hidden=20, ensemble=2, noise=0.1, random_state=1).fit(X, np.sin(X[:, 0]))
     >>> len(dma.plot.learning_curve(model).lines)     # two members and the cavity
     3
     """
@@ -326,9 +333,9 @@ def _check(model: Any, output: int = 0) -> None:
     _require_number("output", output, model.n_outputs_)
 
 
-def _require_number(what: str, value: Any, count: int) -> None:
+def _require_number(what: str, value: Any, count: int, whole: str = "the model") -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < count:
-        raise ValueError(f"there is no {what} {value!r}: the model has {count}, counted from 0")
+        raise ValueError(f"there is no {what} {value!r}: {whole} has {count}, counted from 0")
 
 
 def _target(model: DMARegressor, output: int) -> str:
@@ -357,14 +364,12 @@ def _scores(model: DMARegressor, X: Any, y: Any, output: int) -> tuple[dict[str,
     return scores[output], f"{whose}{scores[output]['rows']} rows"
 
 
-def _weights(model: DMARegressor, layer: int, member: int) -> tuple[np.ndarray, np.ndarray]:
-    """Means and standard deviations of a layer, one row per input and the biases below."""
+def _member(model: DMARegressor, member: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Means and standard deviations of its weights, layer by layer."""
     _check(model)
-    layers = model._weights()
-    _require_number("layer", layer, len(layers))
-    means, stds = layers[layer]
-    _require_number("member", member, len(means))
-    return means[member].T, stds[member].T
+    members = model._weights()
+    _require_number("member", member, len(members))
+    return members[member]
 
 
 def _input_names(model: DMARegressor, layer: int, count: int) -> list[str]:

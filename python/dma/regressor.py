@@ -15,10 +15,10 @@ from sklearn.utils import check_consistent_length, check_random_state
 
 from dma import _columns, _compat, _core
 
-# A fit that reached max_epochs has not settled if its training NLL (mean per value, over members) fell by more
-# than this in the last fifth of them. After 40 epochs with noise="constant" it fell by 0.24 on the UCI set yacht,
-# which gained 0.26 in cavity NLL from twice the epochs, and by at most 0.05 on boston, concrete and energy, which
-# gained at most 0.07. After fewer epochs the two are only loosely related.
+# A fit of independent weights that reached max_epochs has not settled if its training NLL (mean per value, over
+# members) fell by more than this in the last fifth of them. After 40 epochs it fell by 0.24 on the UCI set
+# energy, which gained 0.30 in cavity NLL from twice the epochs, and by at most 0.03 on yacht, boston and
+# concrete, which gained 0.16, 0.07 and 0.10.
 _UNSETTLED = 0.1
 
 
@@ -32,23 +32,24 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     hidden : "auto", int or sequence of int, default="auto"
-        Units per hidden layer. "auto": one layer of 20 units (40 for 3000 rows or more), or of 50 if the
-        belief is independent.
+        Units per hidden layer. "auto": for a joint belief a mixture of several shapes, weighed by rows that
+        they have not learnt (``shapes_``); one layer of 50 units if the belief is independent.
     rule : {"linear", "direct"}, default="linear"
         Rule for backward messages. "direct" is the paper's and implies ``belief="independent"``.
     noise : "auto", "input", "constant" or float, default="auto"
         Standard deviation of the noise, in the unit of y; or how to learn it: as a function of the inputs
         ("input") or as one number ("constant"). "auto": "input" if the belief is joint, else "constant".
     ensemble : "auto" or int, default="auto"
-        Number of posteriors to mix, each from another start. "auto": 4, or 2 for a joint belief over 3000 rows
-        or more.
+        Number of posteriors of each shape to mix, each from another start. "auto": 3 for a joint belief, 4 for
+        an independent one.
     max_epochs : "auto" or int, default="auto"
-        Maximum passes over the rows. "auto": 105 for a joint belief (98 for 3000 rows or more), 40 for an
-        independent one.
+        Maximum passes over the rows. "auto": as many as it needs, up to 112 for a joint belief (more for a large
+        table, which begins with some of its rows) and 40 for an independent one.
     tol : float, default=1e-4
-        An epoch that changes the fit by less than this has settled, in nats per row; 0: none does.
+        A fit that gains less than this has settled, in nats per row; 0: none does. An independent belief looks
+        at the rows after every epoch; a joint one every few epochs, at rows that it has not learnt.
     patience : int, default=3
-        Stop after so many settled epochs in a row; 0: only max_epochs stops.
+        Stop after so many looks in a row without a gain; 0: only max_epochs stops.
     batch_size : "auto" or int, default="auto"
         Rows that share one message in the ledger, and so are forgotten together. "auto": 1, or the fewest that
         fit into 64 MB.
@@ -64,40 +65,50 @@ class DMARegressor(RegressorMixin, BaseEstimator):
     belief : {"auto", "joint", "independent"}, default="auto"
         "joint": one Gaussian over all weights of a network, which fits far better but costs more; "independent":
         one Gaussian per weight, as in the paper; "auto": joint unless it would take too long.
-    slope : float, default=0.1
-        Slope of the leaky ReLU below zero.
+    slope : float or "auto", default="auto"
+        Slope of the leaky ReLU below zero. "auto": 0 for a joint belief, 0.1 for an independent one.
     selection : bool, default=True
         Joint belief: whether members may switch input columns off.
     calibration : bool, default=True
-        Joint belief: whether to fit the noise's level and tails to the cavity predictions.
+        Joint belief: whether to fit the noise's level and tails to the predictions of rows not yet learnt.
     single_precision : bool, default=False
         Compute in float32; implies ``belief="independent"``.
     categorical_features : sequence of str or int, default=None
         Columns to treat as categories although they hold numbers, by name or position. Text columns and
         columns of pandas' type category are recognised.
+    time : float or None, default=None
+        Joint belief: the fit returns the best found in about so many seconds; what is found then depends on the
+        machine. None: it takes as long as it needs.
 
     Attributes
     ----------
     noise_std_ : float or ndarray of shape (n_outputs,)
         Standard deviation of the noise, in the unit of y: the root of its mean variance over the rows.
     cavity_nll_ : float
-        Negative log-likelihood of the training rows, each predicted without what it taught: an estimate for
-        held-out rows.
+        Negative log-likelihood of the training rows without what they taught: an estimate for held-out rows. A
+        joint belief has predicted them by members that had not learnt them yet: all rows, unless the ensemble is
+        small or the table large.
     cavity_coverage_ : dict of float to float
         Share of those rows inside the 50, 80, 90 and 95 % intervals.
     n_iter_ : int
         Number of epochs of the member that took the most.
     stopped_ : str
-        Why it stopped: "tolerance", "patience", "max_epochs" or "interrupted".
+        Why it stopped: "tolerance" (it had settled), "max_epochs", "time" or "interrupted".
+    shapes_ : list of dict
+        The shapes that a joint belief was made of, for every output the heaviest first: target (the output's
+        name), hidden (units per hidden layer), weights (of one network), weight (in the mixture, of all members
+        together; 0: the shape was dropped), epochs, held_out_nll (of this shape alone). Empty for an
+        independent belief.
     certificate_ : dict
         How far the fit can be trusted: what was bounded; for independent weights, messages of negative
         precision (there should be none); for a joint belief, how far it is from linear and from settled.
     coefs_mean_, coefs_std_ : list of ndarray of shape (n_members, n_inputs, n_units)
-        Posterior of the weights, layer by layer, for standardised inputs and y. A joint belief has one member
-        per draw and output.
+        Posterior of the weights, layer by layer, for standardised inputs and y; of the members whose network has
+        the shape of the first, which is the heaviest. A joint belief has members of its own for each output,
+        one output after the other.
     intercepts_mean_, intercepts_std_ : list of ndarray of shape (n_members, n_units)
     train_nll_curve_ : list of ndarray
-        Training NLL of every member by epoch.
+        Training NLL of every member by epoch. A joint belief first leaves some of the rows out.
     dropped_features_ : dict of str to str
         Columns that were left out, and why.
     change_ : dict
@@ -141,11 +152,12 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         verbose: int = 0,
         *,
         belief: str = "auto",
-        slope: float = 0.1,
+        slope: float | str = "auto",
         selection: bool = True,
         calibration: bool = True,
         single_precision: bool = False,
         categorical_features: Sequence[str | int] | None = None,
+        time: float | None = None,
     ) -> None:
         self.hidden = hidden
         self.rule = rule
@@ -165,6 +177,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         self.calibration = calibration
         self.single_precision = single_precision
         self.categorical_features = categorical_features
+        self.time = time
 
     # ------------------------------------------------------------------------------------------- learning
 
@@ -211,14 +224,15 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         """Add rows without relearning the old ones.
 
         The first call is a fit: it fixes the scales of the columns, so its rows should be like those to come.
-        Later calls add messages to the ledger; the noise and the old messages stay as they are, unless the old
-        rows are given again.
+        Later calls add messages to the ledger; the noise, the weights of the shapes and the old messages stay as
+        they are, unless the old rows are given again.
 
         Parameters
         ----------
         X, y : as in fit
         data : tuple (X, y), optional
-            The rows that the model was fitted to, in any order: they and the noise are learnt again.
+            The rows that the model was fitted to, in any order. A joint belief is then fitted anew to all rows; an
+            independent one learns them and the noise again, from where it is.
         compare : bool, default=False
             With ``data``: also fit again, and report in ``change_["compared"]`` how far apart the predictions
             are.
@@ -242,8 +256,9 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             Rows as they were learnt; or, without y, the number of a batch (``batch_rows_``).
         y : array-like, optional
         data : tuple (X, y), optional
-            The rows that the model was fitted to: other rows of the same batches are put back, and everything
-            is learnt again. Without it, whole batches are forgotten.
+            The rows that the model was fitted to: other rows of the same batches are put back, and all that
+            remain are learnt again as in partial_fit; a joint belief is fitted anew. Without it, whole batches
+            are forgotten.
         compare : bool, default=False
             As in partial_fit.
 
@@ -294,16 +309,17 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         std : ndarray, if return_std
         epistemic_variance, noise_variance : ndarray, if return_cov_parts
         """
-        mean, epistemic, noise, _ = self._shaped(self._predicted(X))
+        self._require_fitted()
+        mean, epistemic, noise = self._shaped(self._model.predict(self._inputs(X), self._threads()))
         std = [np.hypot(epistemic, noise)] if return_std else []
         parts = [epistemic**2, noise**2] if return_cov_parts else []
         return (mean, *std, *parts) if std or parts else mean
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the interval around the mean that should hold y with this probability.
+        """Ends of the central interval that should hold y with this probability: as much lies below as above.
 
-        It is not ``mean +- 1.96 std``: the noise level is itself uncertain, so the tails are heavier than a
-        Gaussian's.
+        It is not ``mean +- 1.96 std``: the members may disagree, so the ends need not be as far from the mean,
+        and the noise level is itself uncertain, so the tails are heavier than a Gaussian's.
 
         Parameters
         ----------
@@ -314,11 +330,26 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         -------
         lower, upper : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, not {level!r}")
-        predicted = self._predicted(X)
-        mean, width = self._shaped((predicted[0], _core.half_width(predicted, level)))
-        return mean - width, mean + width
+        _require_probability("level", level)
+        self._require_fitted()
+        lower, upper = self._shaped(self._model.interval(self._inputs(X), level, self._threads()))
+        return lower, upper
+
+    def predict_quantile(self, X: Any, probability: float = 0.5) -> np.ndarray:
+        """Value that y should be below with this probability.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+        probability : float, default=0.5
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        _require_probability("probability", probability)
+        self._require_fitted()
+        return self._shaped([self._model.quantile(self._inputs(X), probability, self._threads())])[0]
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True
@@ -347,11 +378,13 @@ class DMARegressor(RegressorMixin, BaseEstimator):
 
     def log_prob(self, X: Any, y: Any) -> np.ndarray:
         """Predicted log density of y, for every row (and output)."""
-        return self._compare(_core.log_density, X, y)
+        rows, observed = self._observed_rows(X, y)
+        return self._shaped([self._model.log_density(rows, observed, self._threads())])[0]
 
     def pit(self, X: Any, y: Any) -> np.ndarray:
         """Predicted probability of a value below y: uniform on [0, 1] if the model is calibrated."""
-        return self._compare(_core.cdf, X, y)
+        rows, observed = self._observed_rows(X, y)
+        return self._shaped([self._model.cdf(rows, observed, self._threads())])[0]
 
     def evaluate(self, X: Any, y: Any) -> Any:
         """Score the means and intervals on these rows.
@@ -362,9 +395,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             rows, rmse, mae, nll, crps, coverage (50, 80, 90, 95 %), coverage_curve, calibration_error, pit
             (a histogram).
         """
-        predicted = self._predicted(X)
-        y = self._observed(y, len(predicted[0]))
-        scores = [_core.score(tuple(part[:, k] for part in predicted), y[:, k]) for k in range(y.shape[1])]
+        rows, observed = self._observed_rows(X, y)
+        scores = self._model.evaluate(rows, observed, self._threads())
         return scores[0] if self._output_dimensions == 1 else scores
 
     # ---------------------------------------------------------------------------------------------- files
@@ -406,11 +438,12 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             ledger=options.ledger,
             random_state=options.seed,
             belief=options.belief,
-            slope=options.slope,
+            slope="auto" if options.slope is None else options.slope,
             selection=options.selection,
             calibration=options.calibration,
             single_precision=options.single_precision,
             categorical_features=options.categorical or None,
+            time=options.seconds or None,
         )
         names = options.features or model.features
         result.n_features_in_ = len(names)
@@ -425,19 +458,19 @@ class DMARegressor(RegressorMixin, BaseEstimator):
 
     @property
     def coefs_mean_(self) -> list[np.ndarray]:
-        return [np.swapaxes(mean, 1, 2)[:, :-1] for mean, _ in self._weights()]
+        return [layer[:, :-1] for layer in self._layers(0)]
 
     @property
     def coefs_std_(self) -> list[np.ndarray]:
-        return [np.swapaxes(std, 1, 2)[:, :-1] for _, std in self._weights()]
+        return [layer[:, :-1] for layer in self._layers(1)]
 
     @property
     def intercepts_mean_(self) -> list[np.ndarray]:
-        return [mean[:, :, -1] for mean, _ in self._weights()]
+        return [layer[:, -1] for layer in self._layers(0)]
 
     @property
     def intercepts_std_(self) -> list[np.ndarray]:
-        return [std[:, :, -1] for _, std in self._weights()]
+        return [layer[:, -1] for layer in self._layers(1)]
 
     @property
     def batch_rows_(self) -> list[int]:
@@ -451,9 +484,17 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         self._require_fitted()
         return self._model.input_names
 
-    def _weights(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _weights(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+        """Means and standard deviations, member by member and layer by layer: units x inputs, a bias last."""
         self._require_fitted()
         return self._model.weights()
+
+    def _layers(self, which: int) -> list[np.ndarray]:
+        """Means (0) or standard deviations (1) of the members of the first one's shape, stacked."""
+        members = [[layer[which].T for layer in layers] for layers in self._weights()]
+        shapes = [[layer.shape for layer in layers] for layers in members]
+        alike = [layers for layers, shape in zip(members, shapes) if shape == shapes[0]]
+        return [np.stack(layer) for layer in zip(*alike)]
 
     def _more_tags(self) -> dict[str, Any]:
         return {"allow_nan": True, "multioutput": True, "requires_y": True}
@@ -498,7 +539,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         options.epochs = 0 if _is_auto(self.max_epochs) else _whole("max_epochs", self.max_epochs, 1)
         options.patience = _whole("patience", self.patience, 0)
         options.tolerance = _number("tol", self.tol, 0)
-        options.slope = _number("slope", self.slope, 0)
+        options.slope = None if _is_auto(self.slope) else _number("slope", self.slope, 0)
+        options.seconds = 0 if self.time is None else _number("time", self.time, 0, strictly=True)
         options.selection = bool(self.selection)
         options.calibration = bool(self.calibration)
         options.single_precision = bool(self.single_precision)
@@ -569,10 +611,6 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         names, columns, _ = self._features(X, reset=False)
         return _columns.rows("X", names, columns)
 
-    def _predicted(self, X: Any) -> tuple[np.ndarray, ...]:
-        self._require_fitted()
-        return self._model.predict(self._inputs(X), self._threads())
-
     def _shaped(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         return tuple(array[:, 0] if self._output_dimensions == 1 else array for array in arrays)
 
@@ -583,9 +621,10 @@ class DMARegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f"y has shape {np.shape(y)}, but the predictions have {expected}")
         return matrix
 
-    def _compare(self, measure: Any, X: Any, y: Any) -> np.ndarray:
-        predicted = self._predicted(X)
-        return self._shaped((measure(predicted, self._observed(y, len(predicted[0]))),))[0]
+    def _observed_rows(self, X: Any, y: Any) -> tuple[_core.Rows, np.ndarray]:
+        self._require_fitted()
+        rows = self._inputs(X)
+        return rows, self._observed(y, len(rows))
 
     def _change(self, how: str, what: Any, data: Any, compare: bool) -> None:
         known = None if data is None else self._table(*data)
@@ -606,6 +645,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         self.cavity_coverage_ = report["cavity_coverage"]
         self.n_iter_ = report["epochs"]
         self.stopped_ = report["stopped"]
+        self.shapes_ = report["shapes"]
         self.certificate_ = report.pop("certificate")
         self.train_nll_curve_ = [np.asarray(curve) for curve in report.pop("training")]
         self.dropped_features_ = {
@@ -617,12 +657,15 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         if _whole("verbose", self.verbose, 0) < 2:
             return None
 
-        told: set[tuple[int, int]] = set()  # the rounds that refine the noise repeat the last epoch
+        told = -1
 
-        def show(member: int, members: int, epoch: int, epochs: int) -> None:
-            if (member, epoch) not in told:
-                told.add((member, epoch))
-                print(f"[DMARegressor] member {member + 1} of {members}: epoch {epoch} of at most {epochs}")
+        def show(member: int, members: int, epoch: int, epochs: int, share: float) -> None:
+            nonlocal told
+            if int(100 * share) > told:
+                told = int(100 * share)
+                print(
+                    f"[DMARegressor] {told} %: member {member + 1} of {members}, epoch {epoch} of at most {epochs}"
+                )
 
         return show
 
@@ -630,7 +673,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         if self.verbose:
             report = self.report_
             print(
-                f"[DMARegressor] {report['rows']} rows, {report['weights']} weights, {self.n_iter_} epochs "
+                f"[DMARegressor] {report['rows']} rows, {_networks(report['members'])}, {self.n_iter_} epochs "
                 f"({self.stopped_}), noise {self.noise_std_}, cavity NLL {self.cavity_nll_:.4f}, "
                 f"{report['seconds']:.2f} s"
             )
@@ -639,16 +682,20 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         for name, reason in self.dropped_features_.items():
             if not reason.startswith(("constant", "empty")):
                 warnings.warn(f"column '{name}' was left out: {reason}", UserWarning, stacklevel=3)
-        if self.stopped_ != "max_epochs" or self.tol == 0:
-            return
-        fall = float(np.mean([_recent_fall(curve) for curve in self.train_nll_curve_]))
-        if fall > _UNSETTLED:
+        if self._was_cut_short():
             warnings.warn(
-                f"the fit stopped after {self.n_iter_} epochs while the training NLL still fell, by {fall:.2g} in the "
-                "last fifth of them; raise max_epochs",
+                f"the fit had not settled when its {self.n_iter_} epochs were used up; raise max_epochs",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _was_cut_short(self) -> bool:
+        """By the user's max_epochs; or, for independent weights, also by the default."""
+        if self.stopped_ != "max_epochs" or self.tol == 0 or self.patience == 0:
+            return False
+        if self._model.options.belief == "joint":
+            return not _is_auto(self.max_epochs)
+        return float(np.mean([_recent_fall(curve) for curve in self.train_nll_curve_])) > _UNSETTLED
 
 
 def _checked_target(y: Any) -> np.ndarray:
@@ -667,6 +714,10 @@ def _recent_fall(curve: np.ndarray) -> float:
     if len(curve) < 2:
         return np.inf
     return float(curve[-1 - max(1, len(curve) // 5)] - curve[-1])
+
+
+def _networks(count: int) -> str:
+    return "1 network" if count == 1 else f"{count} networks"
 
 
 def _is_auto(value: Any) -> bool:
@@ -694,6 +745,11 @@ def _number(name: str, value: Any, least: float, *, strictly: bool = False) -> f
             f"{name} must be a number {'above' if strictly else 'of at least'} {least:g}, not {value!r}"
         )
     return float(value)
+
+
+def _require_probability(name: str, value: float) -> None:
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must be between 0 and 1, not {value!r}")
 
 
 def _hidden(value: Any) -> list[int]:

@@ -8,7 +8,6 @@
 #include "belief/joint_cavity.h"
 #include "belief/joint_certificate.h"
 #include "belief/joint_fit.h"
-#include "belief/joint_messages.h"
 #include "belief/joint_predictor.h"
 #include "belief/training.h"
 
@@ -82,11 +81,10 @@ class JointBelief::State {
     if (after_epoch) hear = [&] { after_epoch(false); };
     if (known) {
       fit = std::make_unique<detail::JointFit>(*known, options, own);
-      fit->fit_again(rows);
-    } else {
-      if (!fit) fit = std::make_unique<detail::JointFit>(architecture, options, own);
-      fit->fit(rows, hear);
+    } else if (!fit) {
+      fit = std::make_unique<detail::JointFit>(architecture, options, own);
     }
+    fit->fit(rows, hear);
     if (after_epoch && fit->stopped() != Stopped::interrupted) after_epoch(true);
     known = fit->finish(rows, keeps_ledger());
   }
@@ -102,14 +100,9 @@ class JointBelief::State {
     result.stopped = fit->stopped();
     result.train_nll = fit->train_nll();
     JointCertificate certificate{.damping = fit->damping(), .step_left = fit->step_left()};
-    const detail::KnowledgePredictor predictor(*known);
-    OutputMoments moments = predictor.outputs(rows.inputs, rows.rows, 1);
-    if (known->function.in_messages() && architecture.outputs() == 1) {
-      const auto own = detail::own_variances(known->function);  // these rows are the last
-      moments.variance.assign(own.end() - static_cast<std::ptrdiff_t>(rows.rows), own.end());
-    }
-    detail::take_out_own_messages(*fit->terms_of(rows), fit->values(rows), moments, certificate);
-    result.cavity_predictions = predictor.predictive(moments);
+    const OutputMoments cavity =
+        detail::cavity_of(*known, rows, *fit->terms_of(rows), fit->values(rows), certificate);
+    result.cavity_predictions = detail::predictive(*known->likelihood, cavity);
     result.cavity = known->likelihood->score(rows.targets, result.cavity_predictions);
     result.ledger_bytes = known->function.ledger.bytes();
     result.certificate = detail::certify(known->function, rows, fit->bounded(rows), certificate);
@@ -129,6 +122,14 @@ class JointBelief::State {
 JointBelief::JointBelief(Architecture architecture, TrainingOptions options, JointOptions own) {
   validate(architecture, options);
   state_ = std::make_unique<State>(std::move(architecture), std::move(options), own);
+}
+
+JointBelief::JointBelief(JointKnowledge known, const Heard& heard, TrainingOptions options,
+                         JointOptions own)
+    : JointBelief(known.function.architecture, std::move(options), own) {
+  state_->known = std::move(known);
+  state_->batches.stand(heard.batch_rows);
+  state_->heard_all = heard.all;
 }
 
 JointBelief::JointBelief(Architecture architecture, Arrays stored, const Heard& heard,

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "belief/joint_messages.h"
+#include "belief/joint_predictor.h"
+
 namespace dma::detail {
 namespace {
 
@@ -63,6 +66,17 @@ void take_out_own_messages(const RowTerms& terms, std::span<const double> values
       moments.variance[n * outputs + k] = own[k * outputs + k];
     }
   }
+}
+
+OutputMoments cavity_of(const JointKnowledge& known, const Data& rows, const RowTerms& terms,
+                        std::span<const double> values, JointCertificate& certificate) {
+  OutputMoments moments = KnowledgePredictor(known).outputs(rows.inputs, rows.rows, 1);
+  if (known.function.in_messages() && terms.outputs() == 1) {
+    const auto own = own_variances(known.function);
+    moments.variance.assign(own.end() - static_cast<std::ptrdiff_t>(rows.rows), own.end());
+  }
+  take_out_own_messages(terms, values, moments, certificate);
+  return moments;
 }
 
 }  // namespace dma::detail

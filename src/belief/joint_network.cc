@@ -65,8 +65,11 @@ std::size_t JointNetwork::bounded_precisions() const {
 std::unique_ptr<MessageSum> JointNetwork::messages(std::span<const double> inputs,
                                                    const RowTerms& terms,
                                                    JointLedger* ledger) const {
-  const bool by_messages = messages_are_cheaper(architecture_, terms.rows() * terms.outputs());
-  return backend_->messages(here(), inputs, terms, ledger, by_messages);
+  return backend_->messages(here(), inputs, terms, ledger, by_messages(terms));
+}
+
+bool JointNetwork::by_messages(const RowTerms& terms) const {
+  return messages_are_cheaper(architecture_, terms.rows() * terms.outputs());
 }
 
 // MacKay's fixed point: precision = (well determined weights of the group) / (sum of their squares).
@@ -121,19 +124,34 @@ bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms,
 
 NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
                              const JointSettings& settings, const NetworkFit& start,
-                             const OnEpoch& after_epoch) {
+                             const OnEpoch& after_epoch, JointPosterior* reached) {
   NetworkFit fit = start;
   if (fit.epochs == 0) fit.damping = settings.damping;
   auto sum = messages(inputs, terms);
+  train(inputs, terms, settings, after_epoch, sum, fit);
+  if (reached == nullptr) return fit;
+  if (by_messages(terms)) {
+    sum.reset();
+    *reached = posterior(inputs, terms, false);
+  } else {
+    *reached = without_factor();
+    put_factor(*sum, *reached, nullptr);
+  }
+  return fit;
+}
+
+void JointNetwork::train(std::span<const double> inputs, RowTerms& terms,
+                         const JointSettings& settings, const OnEpoch& after_epoch,
+                         std::unique_ptr<MessageSum>& sum, NetworkFit& fit) {
   const auto count = static_cast<double>(terms.rows());
   const auto has_settled = [&] {
     return is_over(fit.settled, settings.tolerance, settings.patience);
   };
   for (std::size_t epoch = fit.epochs; epoch < settings.epochs && !has_settled(); ++epoch) {
     fit.epochs = epoch + 1;
-    if (settings.go_on && !settings.go_on()) {
+    if (settings.go_on && !settings.go_on(fit.epochs)) {
       fit.stopped = Stopped::interrupted;
-      return fit;
+      return;
     }
     if (settings.learns_at(epoch)) {
       if (const auto determined = learn_precisions(*sum)) {
@@ -157,7 +175,6 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
     if (stepped && after_epoch) after_epoch(fit);
   }
   if (has_settled()) fit.stopped = Stopped::tolerance;
-  return fit;
 }
 
 Arrays NetworkFit::store() const {
@@ -200,22 +217,31 @@ void JointNetwork::restore(Arrays stored) {
 
 JointPosterior JointNetwork::posterior(std::span<const double> inputs, const RowTerms& terms,
                                        bool keep_ledger, double* step_left) const {
+  JointPosterior result = without_factor();
+  const bool in_messages = by_messages(terms);
+  const auto sum = messages(inputs, terms, keep_ledger || in_messages ? &result.ledger : nullptr);
+  if (!in_messages || step_left != nullptr) put_factor(*sum, result, step_left);
+  return result;
+}
+
+JointPosterior JointNetwork::without_factor() const {
   const Vector prior = this->prior();
-  JointPosterior result{
+  return {
       architecture_, unit_, {weights_.begin(), weights_.end()}, {prior.begin(), prior.end()}, {}};
-  const bool by_messages = messages_are_cheaper(architecture_, terms.rows() * terms.outputs());
-  const auto sum = messages(inputs, terms, keep_ledger || by_messages ? &result.ledger : nullptr);
-  if (by_messages && step_left == nullptr) return result;
-  const auto factor = sum->factor(prior);
+}
+
+void JointNetwork::put_factor(const MessageSum& sum, JointPosterior& posterior,
+                              double* step_left) const {
+  const Vector prior = this->prior();
+  const auto factor = sum.factor(prior);
   require(factor != nullptr, not_positive_definite);
   if (step_left != nullptr) {
     // The step s = P g has the length sqrt(g s) in standard deviations.
     const Vector pull = -prior.cwiseProduct(weights_);
-    const double square = (sum->gradient + pull).dot(factor->step(pull));
+    const double square = (sum.gradient + pull).dot(factor->step(pull));
     *step_left = std::sqrt(std::max(0.0, square) / static_cast<double>(weights_.size()));
   }
-  factor->put(result);
-  return result;
+  factor->put(posterior);
 }
 
 }  // namespace dma::detail

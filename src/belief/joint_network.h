@@ -13,19 +13,24 @@
 
 namespace dma::detail {
 
+inline constexpr double first_prior_precision = 1;
+
 struct JointSettings {
   std::size_t epochs = 30;
   double damping = 1;  // at the start: see JointNetwork::step
-  // Epochs in which prior precisions (and noise) are learnt: from, every so many, and before.
+  // Epochs in which prior precisions (and noise) are learnt: from, and every so many.
   std::size_t evidence_from = 4;
   std::size_t evidence_every = 3;
-  std::size_t evidence_before = 40;
   double tolerance = 1e-5;  // see TrainingOptions
   std::size_t patience = 3;
-  std::function<bool()> go_on = {};
+  std::function<bool(std::size_t epoch)> go_on = {};  // asked before every epoch, from 1
 
+  void start_near_the_end() {
+    damping = 1e-2;
+    evidence_from = 0;
+  }
   bool learns_at(std::size_t epoch) const {
-    return epoch >= evidence_from && epoch < evidence_before && epoch % evidence_every == 0;
+    return epoch >= evidence_from && epoch % evidence_every == 0;
   }
 };
 
@@ -62,8 +67,10 @@ class JointNetwork {
   using OnEpoch = std::function<void(const NetworkFit&)>;
   // The terms are of these rows. `start` with epochs behind it: goes on from there, with the same
   // bits, if parameters and terms are those of then; `after_epoch` is called where that holds.
+  // `reached`, if given, becomes posterior() at the end, which costs less than to ask for it afterwards.
   NetworkFit fit(std::span<const double> inputs, RowTerms& terms, const JointSettings& settings,
-                 const NetworkFit& start = {}, const OnEpoch& after_epoch = {});
+                 const NetworkFit& start = {}, const OnEpoch& after_epoch = {},
+                 JointPosterior* reached = nullptr);
 
   // What fit() learns. restore() throws NetworkError if it is that of another network.
   Arrays store() const;
@@ -83,6 +90,11 @@ class JointNetwork {
   NetworkAt here() const { return {architecture_, unit_, weights_}; }
   std::unique_ptr<MessageSum> messages(std::span<const double> inputs, const RowTerms& terms,
                                        JointLedger* ledger = nullptr) const;
+  bool by_messages(const RowTerms& terms) const;
+  JointPosterior without_factor() const;
+  void put_factor(const MessageSum& sum, JointPosterior& posterior, double* step_left) const;
+  void train(std::span<const double> inputs, RowTerms& terms, const JointSettings& settings,
+             const OnEpoch& after_epoch, std::unique_ptr<MessageSum>& sum, NetworkFit& fit);
   double prior_loss() const { return weights_.dot(prior().cwiseProduct(weights_)) / 2; }
   std::optional<double> learn_precisions(const MessageSum& sum);
   bool step(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,

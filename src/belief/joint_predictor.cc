@@ -36,11 +36,11 @@ OutputMoments KnowledgePredictor::outputs(std::span<const double> inputs, std::s
 
 Prediction KnowledgePredictor::predict(std::span<const double> inputs, std::size_t rows,
                                        std::size_t threads) const {
-  return predictive(outputs(inputs, rows, threads));
+  return predictive(*likelihood_, outputs(inputs, rows, threads));
 }
 
-Prediction KnowledgePredictor::predictive(const OutputMoments& moments) const {
-  Prediction result = likelihood_->predictive(moments.outputs(), moments.log_scale());
+Prediction predictive(const Likelihood& likelihood, const OutputMoments& moments) {
+  Prediction result = likelihood.predictive(moments.outputs(), moments.log_scale());
   // Members of a mixture that disagree on the noise are to be mixed by its log.
   if (result.noise_spread.empty()) result.noise_spread.resize(result.mean.size());
   return result;

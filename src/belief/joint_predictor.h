@@ -10,6 +10,9 @@
 
 namespace dma::detail {
 
+// Of the targets, given what is believed of the outputs.
+Prediction predictive(const Likelihood& likelihood, const OutputMoments& moments);
+
 class KnowledgePredictor final : public Predictor {
  public:
   explicit KnowledgePredictor(const JointKnowledge& known);
@@ -18,7 +21,6 @@ class KnowledgePredictor final : public Predictor {
                         std::size_t threads) const override;
   Prediction predict(std::span<const double> inputs, std::size_t rows,
                      std::size_t threads) const override;
-  Prediction predictive(const OutputMoments& moments) const;
 
  private:
   void predict_part(std::span<const double> inputs, std::size_t begin, std::size_t end,

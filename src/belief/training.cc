@@ -8,8 +8,8 @@
 namespace dma {
 
 std::string_view name_of(Stopped stopped) {
-  constexpr std::array<std::string_view, 4> names{"tolerance", "patience", "max_epochs",
-                                                  "interrupted"};
+  constexpr std::array<std::string_view, 5> names{"tolerance", "patience", "max_epochs",
+                                                  "interrupted", "time"};
   return names[static_cast<std::size_t>(stopped)];
 }
 

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
-#include "base/require.h"
 #include "likelihood/gaussian.h"
 #include "likelihood/log_variance.h"
+#include "likelihood/noise.h"
 
 namespace dma::detail {
 namespace {
@@ -18,9 +17,11 @@ constexpr double first_noise_precision = 5;
 // varies by no more than this before any row is seen.
 constexpr double least_noise_precision = 1;
 constexpr double start_gain = 0.5;
-// The scale of the function's value as an input of the noise network, in standard deviations of the target. A
-// function that is all but constant has nothing to say about the noise, and may vary more after a refinement.
+// The scale of the function's value as an input of the noise network, in standard deviations of the target: a
+// function that is all but constant has nothing to say about the noise.
 constexpr double least_value_deviation = 0.01;
+
+constexpr std::size_t most_noise_epochs = 30;
 
 void measure_scale(std::span<const double> values, NoiseInputs& known) {
   const auto count = static_cast<double>(values.size());
@@ -47,6 +48,26 @@ void measure_range(std::span<const double> inputs, std::span<const double> value
   }
 }
 
+// A value beyond all targets says no more of the noise than the last target.
+NoiseInputs inputs_of(const Missed& missed) {
+  const auto [least, most] = std::minmax_element(missed.targets.begin(), missed.targets.end());
+  std::vector<double> values = missed.values;
+  for (double& value : values) value = std::clamp(value, *least, *most);
+  NoiseInputs known;
+  measure_scale(values, known);
+  measure_range(missed.inputs, values, known);
+  return known;
+}
+
+// The log of the noise that is most likely if it is the same everywhere.
+double log_of_constant(const Missed& missed) {
+  std::vector<Miss> misses;
+  for (std::size_t n = 0; n < missed.rows(); ++n) {
+    misses.push_back({missed.squares[n], missed.variances[n]});
+  }
+  return std::log(std::max(most_likely_noise(misses), least_noise_variance));
+}
+
 }  // namespace
 
 std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const double> values,
@@ -64,77 +85,31 @@ std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const
   return result;
 }
 
-Architecture VaryingNoise::architecture_for(const Architecture& function) {
+NoiseNetwork learn_noise(const Missed& missed, const Architecture& function, bool by_column,
+                         std::uint64_t seed) {
   Architecture architecture = function;
   architecture.widths = {function.inputs() + 1, noise_units, 1};
-  return architecture;
+  JointNetwork network(architecture, JointUnit::step, first_noise_precision, by_column,
+                       least_noise_precision);
+  network.draw_start(seed, start_gain);
+  network.set_output_bias(log_of_constant(missed));
+  const NoiseInputs known = inputs_of(missed);
+  const std::vector<double> inputs = noise_inputs(missed.inputs, missed.values, known);
+  LogVarianceTerms terms(missed.squares, missed.variances);
+  network.fit(inputs, terms,
+              {.epochs = most_noise_epochs, .evidence_from = 2, .evidence_every = 1});
+  return {network.posterior(inputs, terms, false), known, network.bounded_precisions()};
 }
 
-VaryingNoise::VaryingNoise(const Architecture& function, bool by_column, std::uint64_t seed)
-    : network_(architecture_for(function), JointUnit::step, first_noise_precision, by_column,
-               least_noise_precision),
-      seed_(seed) {}
-
-VaryingNoise::VaryingNoise(const JointPosterior& log_noise, const NoiseInputs& inputs,
-                           bool by_column)
-    : network_(log_noise, by_column, least_noise_precision), known_(inputs), started_(true) {}
-
-void VaryingNoise::look_at(const Data& rows, std::vector<double> squares,
-                           std::span<const double> values) {
-  squares_ = std::move(squares);
-  if (!started_) measure_scale(values, known_);
-  measure_range(rows.inputs, values, known_);
-  look_at_inputs(rows.inputs, values);
-  if (!std::exchange(started_, true)) start(seed_);
-}
-
-void VaryingNoise::look_at_inputs(std::span<const double> inputs, std::span<const double> values) {
-  inputs_ = noise_inputs(inputs, values, known_);
-}
-
-void VaryingNoise::start(std::uint64_t seed) {
-  network_.draw_start(seed, start_gain);
-  double mean = 0;
-  for (const double square : squares_) mean += square / static_cast<double>(squares_.size());
-  network_.set_output_bias(std::log(mean));
-}
-
-NetworkFit VaryingNoise::fit(const JointSettings& settings, const NetworkFit& start,
-                             const JointNetwork::OnEpoch& after_epoch) {
-  LogVarianceTerms terms(squares_);
-  return network_.fit(inputs_, terms, settings, start, after_epoch);
-}
-
-std::vector<double> VaryingNoise::variances() const {
-  std::vector<double> result = network_.values(inputs_, inputs_.size() / known_.low.size());
+std::vector<double> noise_variances(const JointPosterior& log_noise, const NoiseInputs& known,
+                                    std::span<const double> inputs,
+                                    std::span<const double> values) {
+  const Vector weights = centre_of(log_noise);
+  std::vector<double> result =
+      cpu_backend().values({log_noise.architecture, log_noise.unit, weights},
+                           noise_inputs(inputs, values, known), values.size());
   for (double& value : result) value = noise_at(value);
   return result;
-}
-
-JointPosterior VaryingNoise::posterior() const {
-  return network_.posterior(inputs_, LogVarianceTerms(squares_), false);
-}
-
-Arrays VaryingNoise::store() const {
-  Arrays stored = network_.store();
-  stored.put("scale", std::vector<double>{known_.value_mean, known_.value_deviation});
-  stored.put("low", known_.low);
-  stored.put("high", known_.high);
-  stored.put("inputs", inputs_);
-  stored.put("squares", squares_);
-  return stored;
-}
-
-void VaryingNoise::restore(Arrays stored, std::size_t rows) {
-  const auto scale = stored.take<double>("scale", {2});
-  require(scale[1] > 0 && std::isfinite(scale[1]), "a deviation is not positive");
-  const std::size_t width = network_.architecture().inputs();
-  known_ = {scale[0], scale[1], stored.take<double>("low", {width}),
-            stored.take<double>("high", {width})};
-  inputs_ = stored.take<double>("inputs", {rows * width});
-  squares_ = stored.take<double>("squares", {rows});
-  started_ = true;
-  network_.restore(std::move(stored));
 }
 
 }  // namespace dma::detail

@@ -15,41 +15,27 @@ namespace dma::detail {
 std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const double> values,
                                  const NoiseInputs& known);
 
-class VaryingNoise {
- public:
-  // Noise around this function. The seed draws the weights that it starts from.
-  VaryingNoise(const Architecture& function, bool by_column, std::uint64_t seed);
-  // One that is known.
-  VaryingNoise(const JointPosterior& log_noise, const NoiseInputs& inputs, bool by_column);
+// Rows that a function was not learnt from, and what it says of them.
+struct Missed {
+  std::vector<double> inputs, targets;
+  std::vector<double> values, variances;  // of the function
+  std::vector<double> squares;            // see Likelihood::squares
 
-  static Architecture architecture_for(const Architecture& function);
-
-  // What there is to learn from: see Likelihood::squares; and the function's values at the rows.
-  void look_at(const Data& rows, std::vector<double> squares, std::span<const double> values);
-  bool has_looked() const { return !squares_.empty(); }
-  // Rows of which the noise is asked for, with the function's values there.
-  void look_at_inputs(std::span<const double> inputs, std::span<const double> values);
-
-  NetworkFit fit(const JointSettings& settings, const NetworkFit& start,
-                 const JointNetwork::OnEpoch& after_epoch);
-  // Noise variance of the rows that it looks at.
-  std::vector<double> variances() const;
-  JointPosterior posterior() const;
-  const NoiseInputs& inputs() const { return known_; }
-  std::size_t bounded_precisions() const { return network_.bounded_precisions(); }
-
-  Arrays store() const;
-  void restore(Arrays stored, std::size_t rows);
-
- private:
-  void start(std::uint64_t seed);
-
-  JointNetwork network_;
-  NoiseInputs known_;
-  std::uint64_t seed_ = 0;
-  bool started_ = false;
-  std::vector<double> inputs_;   // rows x (inputs + 1)
-  std::vector<double> squares_;  // rows; empty: not looked at
+  std::size_t rows() const { return targets.size(); }
 };
+
+struct NoiseNetwork {
+  JointPosterior log_noise;
+  NoiseInputs inputs;
+  std::size_t bounded_precisions = 0;
+};
+
+// The seed draws the weights that it starts from.
+NoiseNetwork learn_noise(const Missed& missed, const Architecture& function, bool by_column,
+                         std::uint64_t seed);
+
+// Variance of the noise at rows where the function has these values.
+std::vector<double> noise_variances(const JointPosterior& log_noise, const NoiseInputs& known,
+                                    std::span<const double> inputs, std::span<const double> values);
 
 }  // namespace dma::detail

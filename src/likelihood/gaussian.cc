@@ -214,13 +214,13 @@ void GaussianLikelihood::finish_learning() {
   }
 }
 
-// E[(y - f)^2].
+// (y - mean)^2.
 std::vector<double> GaussianLikelihood::squares(std::span<const double> targets,
                                                 const Outputs& outputs) const {
   std::vector<double> squares(targets.size());
   for (std::size_t n = 0; n < targets.size(); ++n) {
     const double miss = targets[n] - outputs.mean[n];
-    squares[n] = miss * miss + outputs.variance[n];
+    squares[n] = miss * miss;
   }
   return squares;
 }

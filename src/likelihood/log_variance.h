@@ -9,17 +9,20 @@
 
 namespace dma::detail {
 
-//   -log N(sqrt(y); 0, exp(f)) = (f + y exp(-f)) / 2 + const,   expected curvature 1 / 2,
-//   slope (y exp(-f) - 1) / 2
+// The deviation has the variance exp(f) and another one, v, that is known. With u = v + exp(f) and a = exp(f) / u,
+//
+//   -log N(sqrt(y); 0, u) = (log u + y / u) / 2 + const,   expected curvature a^2 / 2,   slope a (y / u - 1) / 2
 class LogVarianceTerms final : public RowTerms {
  public:
-  explicit LogVarianceTerms(std::span<const double> squares) : squares_(squares) {}
+  LogVarianceTerms(std::span<const double> squares, std::span<const double> variances)
+      : squares_(squares), variances_(variances) {}
 
   std::size_t rows() const override { return squares_.size(); }
   double loss(std::span<const double> values) const override {
     double sum = 0;
     for (std::size_t n = 0; n < values.size(); ++n) {
-      sum += values[n] + squares_[n] * std::exp(-values[n]);
+      const double total = variances_[n] + std::exp(values[n]);
+      sum += std::log(total) + squares_[n] / total;
     }
     return sum / 2;
   }
@@ -29,13 +32,15 @@ class LogVarianceTerms final : public RowTerms {
   void expand(std::size_t first, std::span<const double> values, double* root,
               double* slope) const override {
     for (std::size_t n = 0; n < values.size(); ++n) {
-      root[n] = std::sqrt(0.5);
-      slope[n] = 0.5 * (squares_[first + n] * std::exp(-values[n]) - 1) / root[n];
+      const double own = std::exp(values[n]);
+      const double total = variances_[first + n] + own;
+      root[n] = std::sqrt(0.5) * own / total;
+      slope[n] = std::sqrt(0.5) * (squares_[first + n] / total - 1);
     }
   }
 
  private:
-  std::span<const double> squares_;
+  std::span<const double> squares_, variances_;
 };
 
 }  // namespace dma::detail

@@ -1,6 +1,7 @@
 #include <dma/metrics/predicted.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -19,51 +20,91 @@ const special::QuadratureRule& hermite() {
   return rule;
 }
 
-// The Gaussians around the one mean.
-struct Parts {
-  std::size_t count;
-  std::array<double, nodes> weight, deviation;
+// A mixture of Gaussians, number by number.
+struct Gaussians {
+  std::vector<double> weight, mean, deviation;
+
+  std::size_t size() const { return weight.size(); }
 };
 
 // With m = log noise_std^2 - noise_spread^2 / 2, the node t has the noise variance exp(m + noise_spread t).
-Parts parts_of(const Predicted& p) {
-  Parts parts{1, {1}, {p.stddev()}};
-  if (p.noise_spread == 0) return parts;
+void append(const PredictedPart& part, Gaussians& all) {
+  const auto add = [&](double weight, double deviation) {
+    all.weight.push_back(part.weight * weight);
+    all.mean.push_back(part.mean);
+    all.deviation.push_back(deviation);
+  };
+  if (part.noise_spread == 0) return add(1, std::hypot(part.epistemic_std, part.noise_std));
   const special::QuadratureRule& rule = hermite();
-  parts.count = nodes;
   for (std::size_t k = 0; k < nodes; ++k) {
-    const double log_ratio = p.noise_spread * (rule.nodes[k] - p.noise_spread / 2) / 2;
-    parts.weight[k] = rule.weights[k];
-    parts.deviation[k] = std::hypot(p.epistemic_std, p.noise_std * std::exp(log_ratio));
+    const double log_ratio = part.noise_spread * (rule.nodes[k] - part.noise_spread / 2) / 2;
+    add(rule.weights[k], std::hypot(part.epistemic_std, part.noise_std * std::exp(log_ratio)));
   }
-  return parts;
 }
 
-double central_probability_of(const Parts& parts, double miss) {
-  double sum = 0;
-  for (std::size_t k = 0; k < parts.count; ++k) {
-    sum += parts.weight[k] * std::erf(std::abs(miss) / parts.deviation[k] / std::numbers::sqrt2);
-  }
-  return sum;
+Gaussians gaussians_of(const Predicted& p) {
+  Gaussians all;
+  if (p.parts.empty()) append({p.mean, p.epistemic_std, p.noise_std, p.noise_spread}, all);
+  for (const PredictedPart& part : p.parts) append(part, all);
+  return all;
 }
 
-// Probability of the interval from -miss to miss, and how fast it grows with miss.
-struct Central {
-  double probability, growth;
+// F(x), and the density there.
+struct Below {
+  double probability, density;
 };
 
-Central central_at(const Parts& parts, double miss) {
-  std::array<double, nodes> z;
-  std::array<double, nodes> probability;
-  std::array<double, nodes> growth;
-  for (std::size_t k = 0; k < parts.count; ++k) z[k] = miss / parts.deviation[k];
-  kernels::step_units(parts.count, z.data(), probability.data(), growth.data());
-  Central sum{0, 0};
-  for (std::size_t k = 0; k < parts.count; ++k) {
-    sum.probability += parts.weight[k] * probability[k];
-    sum.growth += parts.weight[k] * growth[k] / parts.deviation[k];
+// With 2 Phi(z) - 1 and its derivative 2 phi(z).
+Below below(const Gaussians& all, double x) {
+  std::vector<double> z(all.size());
+  std::vector<double> central(all.size());
+  std::vector<double> growth(all.size());
+  for (std::size_t k = 0; k < all.size(); ++k) z[k] = (x - all.mean[k]) / all.deviation[k];
+  kernels::step_units(all.size(), z.data(), central.data(), growth.data());
+  Below sum{0.5, 0};
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    sum.probability += all.weight[k] * central[k] / 2;
+    sum.density += all.weight[k] * growth[k] / all.deviation[k] / 2;
   }
   return sum;
+}
+
+// Newton's steps, halving the bracket where they leave it. The quantile lies between those of the parts, which are
+// mean + z deviation.
+double quantile_near_zero(const Gaussians& all, double probability, double z) {
+  double low = HUGE_VAL;
+  double high = -HUGE_VAL;
+  double start = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const double own = all.mean[k] + z * all.deviation[k];
+    low = std::min(low, own);
+    high = std::max(high, own);
+    start += all.weight[k] * own;
+  }
+  if (!std::isfinite(z) || low == high) return low;
+  double x = std::clamp(start, low, high);
+  for (int step = 0; step < 200; ++step) {
+    const Below at = below(all, x);
+    (at.probability < probability ? low : high) = x;
+    double next = x + (probability - at.probability) / at.density;
+    if (!(next > low && next < high)) next = low + (high - low) / 2;
+    const bool settled = std::abs(next - x) <= 1e-13 * (1 + std::abs(next));
+    x = next;
+    if (settled) break;
+  }
+  return x;
+}
+
+// In a unit in which no number is too large or too small to be squared.
+double quantile_of(Gaussians all, double probability, double z) {
+  const double centre = all.mean.front();
+  const double unit = *std::max_element(all.deviation.begin(), all.deviation.end());
+  if (unit == 0) return centre;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    all.mean[k] = (all.mean[k] - centre) / unit;
+    all.deviation[k] /= unit;
+  }
+  return centre + unit * quantile_near_zero(all, probability, z);
 }
 
 // E|X - miss|, X ~ N(0, deviation^2) (Gneiting and Raftery 2007): miss (2 Phi(z) - 1) + 2 s phi(z). Here z
@@ -80,70 +121,112 @@ double Predicted::stddev() const { return std::hypot(epistemic_std, noise_std); 
 CentralLevel::CentralLevel(double probability)
     : level(probability), quantile(special::normal_quantile((1 + probability) / 2)) {}
 
-// Newton's steps, from the Gaussian of the same variance. The central probability F is concave in the half width w: a step
-// from above may go too far down, but not below the narrowest part's own width, and none from below overshoots. A
-// step of s leaves an error of s^2 |F''| / 2 F' <= s^2 z^2 / 2 w, z = w over the narrowest deviation that counts: after
-// one of 1e-6 w no more than z^2 / 2 times 1e-12 of it is left.
-double Predicted::half_width(const CentralLevel& central) const {
-  const Parts parts = parts_of(*this);
-  if (parts.count == 1 || std::isinf(central.quantile)) {
-    return central.quantile * parts.deviation[0];
-  }
-  const auto* const end = parts.deviation.begin() + parts.count;
-  const double least = central.quantile * *std::min_element(parts.deviation.begin(), end);
-  double width = std::max(least, central.quantile * stddev());
-  for (int steps = 0; steps < 200; ++steps) {
-    const Central at_width = central_at(parts, width);
-    const double next =
-        std::max(least, width + (central.level - at_width.probability) / at_width.growth);
-    const bool settled = !(std::abs(next - width) > 1e-6 * width);
-    width = next;
-    if (settled) break;
-  }
-  return width;
+double Predicted::quantile(double probability) const {
+  return quantile_of(gaussians_of(*this), probability, special::normal_quantile(probability));
+}
+
+// Around one mean both ends are as far away.
+Interval Predicted::interval(const CentralLevel& central) const {
+  const Gaussians all = gaussians_of(*this);
+  const double upper = quantile_of(all, (1 + central.level) / 2, central.quantile);
+  if (parts.size() <= 1) return {mean - (upper - mean), upper};
+  return {quantile_of(all, (1 - central.level) / 2, -central.quantile), upper};
 }
 
 double Predicted::log_density(double y) const {
-  const Parts parts = parts_of(*this);
-  std::array<double, nodes> log_part{};
+  Gaussians all = gaussians_of(*this);
   double largest = -HUGE_VAL;
-  for (std::size_t k = 0; k < parts.count; ++k) {
-    const double z = (y - mean) / parts.deviation[k];
-    log_part[k] = std::log(parts.weight[k]) - std::log(parts.deviation[k]) - z * z / 2 -
-                  special::log_sqrt_two_pi;
-    largest = std::max(largest, log_part[k]);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const double z = (y - all.mean[k]) / all.deviation[k];
+    // In place of the weight: the log of this part's share.
+    all.weight[k] =
+        std::log(all.weight[k]) - std::log(all.deviation[k]) - z * z / 2 - special::log_sqrt_two_pi;
+    largest = std::max(largest, all.weight[k]);
   }
-  if (parts.count == 1 || std::isinf(largest)) return largest;
+  if (all.size() == 1 || std::isinf(largest)) return largest;
   double sum = 0;
-  for (std::size_t k = 0; k < parts.count; ++k) sum += std::exp(log_part[k] - largest);
+  for (const double log_share : all.weight) sum += std::exp(log_share - largest);
   return largest + std::log(sum);
 }
 
 double Predicted::cdf(double y) const {
-  const Parts parts = parts_of(*this);
+  const Gaussians all = gaussians_of(*this);
   double sum = 0;
-  for (std::size_t k = 0; k < parts.count; ++k) {
-    sum += parts.weight[k] * special::normal_cdf((y - mean) / parts.deviation[k]);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    sum += all.weight[k] * special::normal_cdf((y - all.mean[k]) / all.deviation[k]);
   }
   return sum;
 }
 
 double Predicted::central_probability(double y) const {
-  return central_probability_of(parts_of(*this), y - mean);
+  const Gaussians all = gaussians_of(*this);
+  double sum = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    sum += all.weight[k] * std::erf((y - all.mean[k]) / all.deviation[k] / std::numbers::sqrt2);
+  }
+  return std::abs(sum);
 }
 
-// E|X - y| - E|X - X'| / 2, part by part.
+// E|X - y| - E|X - X'| / 2, pair by pair.
 double Predicted::crps(double y) const {
-  const Parts parts = parts_of(*this);
+  const Gaussians all = gaussians_of(*this);
   double sum = 0;
-  for (std::size_t k = 0; k < parts.count; ++k) {
-    sum += parts.weight[k] * mean_distance(y - mean, parts.deviation[k]);
-    for (std::size_t j = 0; j < parts.count; ++j) {
-      sum -= parts.weight[k] * parts.weight[j] / 2 *
-             mean_distance(0, std::hypot(parts.deviation[k], parts.deviation[j]));
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    sum += all.weight[k] * mean_distance(y - all.mean[k], all.deviation[k]);
+    sum -= all.weight[k] * all.weight[k] / 2 *
+           mean_distance(0, std::numbers::sqrt2 * all.deviation[k]);
+    for (std::size_t j = 0; j < k; ++j) {
+      sum -=
+          all.weight[k] * all.weight[j] *
+          mean_distance(all.mean[k] - all.mean[j], std::hypot(all.deviation[k], all.deviation[j]));
     }
   }
   return sum;
+}
+
+namespace {
+
+// Where the means of a mixture's parts may be, so that they count as they are: between the quartiles.
+Interval quartiles_for(const Predicted& mixture) {
+  const auto [least, most] =
+      std::minmax_element(mixture.parts.begin(), mixture.parts.end(),
+                          [](const auto& a, const auto& b) { return a.mean < b.mean; });
+  Interval range{least->mean, most->mean};
+  if (mixture.parts.size() <= 1 || !(range.lower < range.upper)) return range;
+  if (mixture.cdf(range.lower) < 0.25) range.lower = mixture.quantile(0.25);
+  if (mixture.cdf(range.upper) > 0.75) range.upper = mixture.quantile(0.75);
+  return range;
+}
+
+}  // namespace
+
+Predicted mixture_of(std::vector<PredictedPart> parts) {
+  Predicted mixture{0, 0, 0, 0, std::move(parts)};
+  const Interval range = quartiles_for(mixture);
+  const auto mean_of = [&](const auto& value) {
+    double sum = 0;
+    for (const PredictedPart& part : mixture.parts) sum += part.weight * value(part);
+    return sum;
+  };
+  const auto within = [low = range.lower, high = range.upper](const PredictedPart& part) {
+    return std::clamp(part.mean, low, high);
+  };
+  mixture.mean = mean_of(within);
+  mixture.epistemic_std = std::sqrt(mean_of([&](const PredictedPart& part) {
+    const double apart = within(part) - mixture.mean;
+    return part.epistemic_std * part.epistemic_std + apart * apart;
+  }));
+  mixture.noise_std =
+      std::sqrt(mean_of([](const PredictedPart& part) { return part.noise_std * part.noise_std; }));
+  const auto log_noise = [unit = mixture.noise_std](const PredictedPart& part) {
+    return 2 * std::log(part.noise_std / unit) - part.noise_spread * part.noise_spread / 2;
+  };
+  const double centre = mean_of(log_noise);
+  mixture.noise_spread = std::sqrt(mean_of([&](const PredictedPart& part) {
+    const double apart = log_noise(part) - centre;
+    return part.noise_spread * part.noise_spread + apart * apart;
+  }));
+  return mixture;
 }
 
 }  // namespace dma

@@ -124,9 +124,29 @@ void require_old_rows(const Model& model, const ChangeOptions& options) {
                                 "cannot be learnt again");
 }
 
+// A joint belief that has all rows is fitted anew: how long to learn and how large the noise is, only rows that were not
+// learnt can say.
+Model fit_anew(const Model& model, Plan& plan, const ChangeOptions& options, ChangeReport& report) {
+  std::vector<std::uint64_t> hashes = std::move(plan.kept_hashes);
+  hashes.insert(hashes.end(), plan.appended_hashes.begin(), plan.appended_hashes.end());
+  const std::size_t batches = model.batch_rows.size() - plan.change.remove.size();
+  Model next = detail::fit_rows(model.encoder, model.options, plan.remaining, std::move(hashes),
+                                options.progress);
+  report.batches_removed = plan.change.remove;
+  report.batches_added = next.batch_rows.size() - std::min(batches, next.batch_rows.size());
+  report.batches_swept = next.batch_rows.size();
+  report.epochs = next.report.epochs;
+  report.stopped = next.report.stopped;
+  next.report.rows_without_target = model.report.rows_without_target;
+  return next;
+}
+
 // Carries out the plan on a copy of the model, and reports what happened.
 Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
                 ChangeReport& report) {
+  if (options.data != nullptr && model.options.belief == BeliefKind::joint) {
+    return fit_anew(model, plan, options, report);
+  }
   Model next{model.options, model.encoder, {}, {}, {}, model.shapes, model.report};
   const std::size_t batch_size = model.report.batch_size;
   const std::size_t appended = plan.change.append.rows;
@@ -151,7 +171,10 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
   if (report.batches_swept > 0) {
     report.epochs = detail::most_epochs(results);
     report.stopped = detail::why_stopped(results);
-    if (options.data != nullptr) detail::report_fit(results, plan.remaining, next);
+    if (options.data != nullptr) {
+      detail::report_fit(results, detail::mixed_cavity(results, plan.remaining.rows, next),
+                         plan.remaining, next);
+    }
   }
   if (options.data == nullptr) {
     next.report.rows_changed += report.rows_added + report.rows_removed + report.rows_lost;
@@ -171,8 +194,8 @@ struct LookedAt {
 Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
              const ChangeOptions& options, ChangeReport& report) {
   const auto predict = [&](const Model& of) {
-    return detail::predict_rows(of, detail::Mixture(of), looked_at.rows.inputs, looked_at.rows.rows,
-                                of.options.threads);
+    return detail::Mixture(of).predict(of, looked_at.rows.inputs, looked_at.rows.rows,
+                                       of.options.threads);
   };
   const auto before = predict(model);
   Model next = carry_out(model, plan, options, report);
@@ -195,8 +218,9 @@ Model forget(const Model& model, const std::vector<bool>& gone, const Rows* give
              const ChangeOptions& options, ChangeReport& report) {
   const auto start = std::chrono::steady_clock::now();
   require_old_rows(model, options);
+  const bool fits_anew = options.data != nullptr && model.options.belief == BeliefKind::joint;
   require(
-      model.options.ledger == LedgerMode::full,
+      model.options.ledger == LedgerMode::full || fits_anew,
       "only a model with the ledger 'full' can forget: the others do not keep what a batch taught");
   std::vector<std::size_t> remove;
   std::size_t others = 0;

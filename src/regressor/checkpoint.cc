@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* format = "dma-checkpoint";
 // Raise this whenever a fit changes: another method ends with other bits.
-constexpr const char* version = "4";
+constexpr const char* version = "5";
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
@@ -88,8 +88,7 @@ void CheckpointFile::load() {
   const auto known = std::count_if(members_.begin(), members_.end(),
                                    [](const Arrays& state) { return !state.empty(); });
   if (known > 0 && where_.say) {
-    where_.say("resuming from " + where_.path.string() + ", which holds " + std::to_string(known) +
-               " of " + std::to_string(members_.size()) + " members");
+    where_.say("resuming from " + where_.path.string());
   }
 }
 
@@ -100,9 +99,10 @@ bool CheckpointFile::is_due() const {
 }
 
 // A full disk may have room later, so writing is tried again when it is due again.
-void CheckpointFile::keep(std::size_t member, Arrays state) {
+void CheckpointFile::keep(std::size_t member, Arrays state, bool write_now) {
   const std::lock_guard lock(mutex_);
   members_[member] = std::move(state);
+  if (!write_now) return;
   try {
     write();
   } catch (const FileError& error) {

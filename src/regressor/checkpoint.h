@@ -30,8 +30,8 @@ class CheckpointFile {
 
   // Whether it is time to keep() a state; may be called from any thread.
   bool is_due() const;
-  // Saves a member's state; may be called from any thread.
-  void keep(std::size_t member, Arrays state);
+  // Remembers a member's state, and writes all of them if asked to; may be called from any thread.
+  void keep(std::size_t member, Arrays state, bool write_now = true);
 
  private:
   void load();

@@ -1,51 +1,51 @@
 #include "regressor/fit.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <iterator>
 
 #include <dma/special/random.h>
 
 #include "base/require.h"
-#include "belief/joint_backend.h"
 #include "regressor/checkpoint.h"
 #include "regressor/noise_shape.h"
+#include "regressor/shapes.h"
 
 namespace dma::detail {
 namespace {
 
 constexpr std::size_t ledger_budget = 64 << 20;  // bytes, all members together
 constexpr std::size_t independent_units = 50;
-constexpr std::size_t joint_units = 20;
-constexpr std::size_t joint_units_of_many = 40;
-constexpr std::size_t members_of_many = 2;  // if the belief is joint
-constexpr std::size_t usual_members = 4;
-// Multiplications of an epoch over all rows, up to which a joint belief is worth waiting for: seconds.
-constexpr double most_joint_operations = 1e11;
-constexpr double most_operations_of_many_units = 5e10;
+constexpr std::size_t joint_members = 3;
+constexpr std::size_t independent_members = 4;
+constexpr double joint_slope = 0;
+constexpr double independent_slope = 0.1;
 constexpr double first_noise_variance = 0.1;  // of a standardised target; where learning starts
+
+// The shapes of a joint belief.
+std::vector<Architecture> shapes_of(const Encoder& encoder, const RegressorOptions& options,
+                                    std::size_t rows) {
+  const Architecture architecture = architecture_of(encoder, options, true);
+  if (!options.hidden.empty()) return {architecture};
+  return default_shapes(architecture, rows);
+}
 
 }  // namespace
 
-Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint,
-                             std::size_t rows) {
+Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint) {
   Architecture architecture;
   architecture.widths = {encoder.width()};
   std::vector<std::size_t> hidden = options.hidden;
-  if (hidden.empty()) hidden = {joint ? joint_units : independent_units};
+  if (hidden.empty()) hidden = {independent_units};
   architecture.widths.insert(architecture.widths.end(), hidden.begin(), hidden.end());
   architecture.widths.push_back(joint ? 1 : encoder.targets.size());
-  architecture.slopes = {options.slope};
+  architecture.slopes = {options.slope.value_or(joint ? joint_slope : independent_slope)};
   architecture.bias = {true};
-  if (joint && options.hidden.empty() && rows >= many_rows) {
-    Architecture wide = architecture;
-    wide.widths[1] = joint_units_of_many;
-    if (epoch_cost(wide, rows).least() <= most_operations_of_many_units) return wide;
-  }
   return architecture;
 }
 
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows) {
-  const Architecture architecture = architecture_of(encoder, options, true, rows);
   switch (options.belief) {
     case BeliefKind::independent:
       return false;
@@ -54,7 +54,7 @@ bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::s
       require(!options.single_precision, "single precision needs the belief independent");
       return true;
     case BeliefKind::automatic:
-      return epoch_cost(architecture, rows).least() <= most_joint_operations &&
+      return !default_shapes(architecture_of(encoder, options, true), rows).empty() &&
              options.rule == Rule::linear && options.ledger == LedgerMode::full &&
              !options.single_precision;
   }
@@ -65,11 +65,10 @@ void require_understood(const RegressorOptions& options, bool joint) {
   require(joint || (options.selection && options.calibration),
           "selection and calibration can only be switched off with the belief joint: independent "
           "weights have neither");
+  require(joint || options.seconds == 0, "a time can only be given with the belief joint");
 }
 
-std::size_t members_of(bool joint, std::size_t rows) {
-  return joint && rows >= many_rows ? members_of_many : usual_members;
-}
+std::size_t members_of(bool joint) { return joint ? joint_members : independent_members; }
 
 std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& options) {
   std::vector<double> noise(encoder.targets.size(), first_noise_variance);
@@ -92,14 +91,36 @@ std::size_t batch_size_of(const RegressorOptions& options, std::size_t rows, std
 
 }  // namespace
 
-std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder) {
-  std::vector<Predicted> result(prediction.mean.size());
+Predicted in_own_units(Predicted standardised, const TargetColumn& target) {
+  const auto scale = [&](auto& one) {
+    one.mean = target.mean + target.deviation * one.mean;
+    one.epistemic_std *= target.deviation;
+    one.noise_std *= target.deviation;
+  };
+  scale(standardised);
+  for (PredictedPart& part : standardised.parts) scale(part);
+  return standardised;
+}
+
+std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
+                                   std::span<const Member> members, const Encoder& encoder,
+                                   std::span<const NoiseShape> shapes) {
+  const std::vector<TargetColumn>& targets = encoder.targets;
+  std::vector<Predicted> result(rows * targets.size());
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const Prediction& own = said[m];
+    const std::size_t outputs = own.mean.size() / rows;
+    for (std::size_t n = 0; n < own.mean.size(); ++n) {
+      const std::size_t target = members[m].target + n % outputs;
+      PredictedPart part{own.mean[n], std::sqrt(own.epistemic_variance[n]),
+                         std::sqrt(own.noise_variance[n]),
+                         own.noise_spread.empty() ? 0 : own.noise_spread[n], members[m].weight};
+      if (!shapes.empty()) apply_shape(shapes[target], part);
+      result[n / outputs * targets.size() + target].parts.push_back(part);
+    }
+  }
   for (std::size_t n = 0; n < result.size(); ++n) {
-    const TargetColumn& target = encoder.targets[n % encoder.targets.size()];
-    result[n] = {target.mean + target.deviation * prediction.mean[n],
-                 target.deviation * std::sqrt(prediction.epistemic_variance[n]),
-                 target.deviation * std::sqrt(prediction.noise_variance[n]),
-                 prediction.noise_spread.empty() ? 0 : prediction.noise_spread[n]};
+    result[n] = in_own_units(mixture_of(std::move(result[n].parts)), targets[n % targets.size()]);
   }
   return result;
 }
@@ -113,35 +134,22 @@ bool is_finite(const Predicted& one) {
 
 }  // namespace
 
-Mixture::Mixture(const Model& model)
-    : targets_(model.encoder.targets.size()),
-      outputs_(model.members.front()->outputs()),
-      shapes_(model.shapes) {
-  for (const auto& member : model.members) members_.push_back(member->predictor());
+Mixture::Mixture(const Model& model) {
+  for (const Member& member : model.members) members_.push_back(member.belief->predictor());
 }
 
-Prediction Mixture::predict(std::span<const double> inputs, std::size_t rows,
-                            std::size_t threads) const {
-  const std::size_t beliefs = targets_ / outputs_;  // of a draw
-  std::vector<Prediction> draws(members_.size() / beliefs);
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    place(members_[m]->predict(inputs, rows, threads), m % beliefs * outputs_, outputs_, targets_,
-          draws[m / beliefs]);
-  }
-  Prediction mixture = mix(draws);
-  if (!shapes_.empty()) apply_shapes(shapes_, mixture);
-  return mixture;
-}
-
-std::vector<Predicted> predict_rows(const Model& model, const Mixture& mixture,
-                                    std::span<const double> inputs, std::size_t rows,
-                                    std::size_t threads) {
-  const std::size_t targets = model.encoder.targets.size();
-  auto predicted = in_own_units(mixture.predict(inputs, rows, threads), model.encoder);
+std::vector<Predicted> Mixture::predict(const Model& model, std::span<const double> inputs,
+                                        std::size_t rows, std::size_t threads) const {
+  if (rows == 0) return {};
+  std::vector<Prediction> said;
+  for (const auto& member : members_) said.push_back(member->predict(inputs, rows, threads));
+  std::vector<Predicted> predicted =
+      mix_members(said, rows, model.members, model.encoder, model.shapes);
   const auto broken = std::find_if_not(predicted.begin(), predicted.end(), is_finite);
   if (broken != predicted.end()) {
-    throw NoPrediction(static_cast<std::size_t>(broken - predicted.begin()) / targets,
-                       "the inputs are too large for this model");
+    throw NoPrediction(
+        static_cast<std::size_t>(broken - predicted.begin()) / model.encoder.targets.size(),
+        "the inputs are too large for this model");
   }
   return predicted;
 }
@@ -156,7 +164,7 @@ Metrics score_target(const std::vector<Predicted>& predicted, std::span<const do
     y.push_back(column.mean + column.deviation * targets[n]);
     own.push_back(predicted[n]);
   }
-  return score(y, own);
+  return y.empty() ? Metrics{} : score(y, own);
 }
 
 double mean_nll(const std::vector<Predicted>& predicted, std::span<const double> targets,
@@ -190,7 +198,8 @@ void shuffle(EncodedRows& rows, std::uint64_t seed) {
 }
 
 Stopped why_stopped(const std::vector<FitResult>& results) {
-  for (const Stopped reason : {Stopped::interrupted, Stopped::max_epochs, Stopped::patience}) {
+  for (const Stopped reason :
+       {Stopped::interrupted, Stopped::time, Stopped::max_epochs, Stopped::patience}) {
     for (const FitResult& result : results) {
       if (result.stopped == reason) return reason;
     }
@@ -206,25 +215,6 @@ std::size_t most_epochs(const std::vector<FitResult>& results) {
 
 namespace {
 
-// The members' cavity predictions, mixed as predict() mixes.
-Prediction mixed_cavity(const std::vector<FitResult>& results) {
-  std::vector<Prediction> parts;
-  for (const FitResult& result : results) parts.push_back(result.cavity_predictions);
-  return mix(parts);
-}
-
-// Fits the shape of the noise, if the noise is learnt.
-void fit_shapes(Prediction& cavity, const Rows& rows, Model& model) {
-  if (model.options.belief != BeliefKind::joint) return;
-  const std::size_t targets = model.encoder.targets.size();
-  model.shapes.resize(targets);
-  for (std::size_t k = 0; k < targets; ++k) {
-    const bool wanted = model.options.calibration && !model.options.noise;
-    model.shapes[k] = wanted ? fit_shape(cavity, rows.targets, k, targets) : NoiseShape{};
-  }
-  apply_shapes(model.shapes, cavity);
-}
-
 // Root of the mean variance over rows. The unit is a power of two near the target's deviation, so no digit changes, and
 // no square overflows or underflows, whatever the size of the targets.
 double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
@@ -232,7 +222,9 @@ double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
   const int unit = std::ilogb(encoder.targets[target].deviation);
   double sum = 0;
   double count = 0;
-  for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size(), ++count) {
+  for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
+    if (std::isnan(predicted[n].mean)) continue;
+    ++count;
     const double noise = std::scalbn(predicted[n].noise_std, -unit);
     sum += noise * noise;
   }
@@ -240,16 +232,28 @@ double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
 }
 
 // Converts to the targets' own units: a density per unit of the target.
-std::vector<double> nll_in_own_units(std::vector<double> nll, const Encoder& encoder) {
+std::vector<double> nll_in_own_units(std::vector<double> nll, const Member& member,
+                                     const Encoder& encoder) {
+  const std::size_t outputs = member.belief->outputs();
   double shift = 0;
-  for (const TargetColumn& target : encoder.targets) shift += std::log(target.deviation);
-  for (double& value : nll) value += shift / static_cast<double>(encoder.targets.size());
+  for (std::size_t k = 0; k < outputs; ++k) {
+    shift += std::log(encoder.targets[member.target + k].deviation) / static_cast<double>(outputs);
+  }
+  for (double& value : nll) value += shift;
   return nll;
 }
 
 }  // namespace
 
-void report_fit(const std::vector<FitResult>& results, const Rows& rows, Model& model) {
+std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, std::size_t rows,
+                                    const Model& model) {
+  std::vector<Prediction> parts;
+  for (const FitResult& result : results) parts.push_back(result.cavity_predictions);
+  return mix_members(parts, rows, model.members, model.encoder);
+}
+
+void report_fit(const std::vector<FitResult>& results, const std::vector<Predicted>& held_out,
+                const Rows& rows, Model& model) {
   FitReport& report = model.report;
   const Encoder& encoder = model.encoder;
   report.epochs = most_epochs(results);
@@ -259,24 +263,55 @@ void report_fit(const std::vector<FitResult>& results, const Rows& rows, Model& 
   report.ledger_bytes = 0;
   report.training.clear();
   report.rows_changed = 0;
-  for (const FitResult& result : results) {
-    report.training.push_back(nll_in_own_units(result.train_nll, encoder));
+  for (std::size_t m = 0; m < results.size(); ++m) {
+    const FitResult& result = results[m];
+    report.training.push_back(nll_in_own_units(result.train_nll, model.members[m], encoder));
     report.ledger_bytes += result.ledger_bytes;
     report.certificate.bounded += result.certificate.bounded;
   }
-  Prediction mixed = mixed_cavity(results);
-  fit_shapes(mixed, rows, model);
-  const auto cavity = in_own_units(mixed, encoder);
   report.cavity.clear();
   report.noise_std.clear();
   report.noise_at_floor.clear();
   for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
-    report.cavity.push_back(score_target(cavity, rows.targets, encoder, k));
-    report.noise_std.push_back(mean_noise(cavity, k, encoder));
+    report.cavity.push_back(score_target(held_out, rows.targets, encoder, k));
+    report.noise_std.push_back(mean_noise(held_out, k, encoder));
     const double floor = std::sqrt(least_noise_variance) * encoder.targets[k].deviation;
     report.noise_at_floor.push_back(report.noise_std.back() < 1.01 * floor);
   }
 }
+
+namespace {
+
+// One mixture of shapes per target.
+void fit_joint(const std::vector<Architecture>& shapes, const Rows& rows,
+               std::span<const double> noise, const OnProgress& progress,
+               CheckpointFile* checkpoint, Model& model) {
+  const std::size_t targets = noise.size();
+  const auto started = std::chrono::steady_clock::now();
+  std::vector<FitResult> results;
+  std::vector<Predicted> held_out(rows.rows * targets);
+  for (std::size_t k = 0; k < targets; ++k) {
+    const std::vector<double> own = targets_of(rows, k, 1);
+    const ShapesTask task{model.options, shapes, k, targets, noise[k], model.batch_rows, started};
+    FittedShapes fitted = fit_shapes(task, {rows.inputs, own, rows.rows}, progress, checkpoint);
+    const TargetColumn& column = model.encoder.targets[k];
+    for (ShapeReport& shape : fitted.shapes) {
+      shape.held_out_nll += std::log(column.deviation);
+      model.report.shapes.push_back(std::move(shape));
+    }
+    for (std::size_t n = 0; n < rows.rows; ++n) {
+      Predicted& one = held_out[n * targets + k];
+      one = std::move(fitted.held_out[n]);
+      if (!one.parts.empty()) one = in_own_units(std::move(one), column);
+    }
+    model.shapes.push_back(fitted.noise_shape);
+    std::move(fitted.members.begin(), fitted.members.end(), std::back_inserter(model.members));
+    std::move(fitted.results.begin(), fitted.results.end(), std::back_inserter(results));
+  }
+  report_fit(results, held_out, rows, model);
+}
+
+}  // namespace
 
 Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress,
@@ -285,20 +320,21 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
   const bool joint = wants_joint(model.encoder, asked, rows.rows);
   require_understood(asked, joint);
   RegressorOptions& options = model.options;
-  if (options.ensemble == 0) options.ensemble = members_of(joint, rows.rows);
-  const Architecture architecture = architecture_of(model.encoder, options, joint, rows.rows);
+  if (options.ensemble == 0) options.ensemble = members_of(joint);
   options.belief = joint ? BeliefKind::joint : BeliefKind::independent;
+  const Architecture architecture = architecture_of(model.encoder, options, joint);
   FitReport& report = model.report;
   report.rows = rows.rows;
-  report.weights = architecture.weight_count();
-  report.layers = architecture.widths;
+  std::vector<Architecture> shapes;
   if (joint) {
+    shapes = shapes_of(model.encoder, options, rows.rows);
+    require(!shapes.empty(), "the table is too large for a joint belief: use the independent one");
     report.batch_size = options.batch_size > 0 ? std::min(options.batch_size, rows.rows) : 1;
-    if (joint_ledger_bytes(architecture, rows.rows, options) > ledger_budget) {
-      options.ledger = LedgerMode::none;
-    }
+    const std::size_t members = shapes.size() * options.ensemble * model.encoder.targets.size();
+    const std::size_t row_bytes = (architecture.inputs() + 2) * sizeof(double) * members;
+    if (rows.rows > ledger_budget / row_bytes) options.ledger = LedgerMode::none;
   } else {
-    report.batch_size = batch_size_of(options, rows.rows, report.weights);
+    report.batch_size = batch_size_of(options, rows.rows, architecture.weight_count());
   }
   for (std::size_t first = 0; first < rows.rows; first += report.batch_size) {
     model.batch_rows.push_back(std::min(report.batch_size, rows.rows - first));
@@ -307,13 +343,22 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
   const std::vector<double> noise = first_noise(model.encoder, options);
   std::optional<CheckpointFile> file;
   if (!checkpoint.path.empty()) {
-    file.emplace(checkpoint, options, rows, options.ensemble * (joint ? noise.size() : 1));
+    const std::size_t places =
+        joint ? noise.size() * (1 + shapes.size() * options.ensemble) : options.ensemble;
+    file.emplace(checkpoint, options, rows, places);
   }
   CheckpointFile* kept = file ? &*file : nullptr;
-  auto fitted = fit_members(architecture, options, report.batch_size, noise, rows, progress, kept);
-  options.ensemble = fitted.results.size();
-  model.members = std::move(fitted.members);
-  report_fit(fitted.results, rows, model);
+  if (joint) {
+    fit_joint(shapes, rows, noise, progress, kept, model);
+  } else {
+    FittedMembers fitted =
+        fit_independent(architecture, options, report.batch_size, noise, rows, progress, kept);
+    options.ensemble = fitted.members.size();
+    model.members = std::move(fitted.members);
+    report_fit(fitted.results, mixed_cavity(fitted.results, rows.rows, model), rows, model);
+  }
+  report.layers = architecture_of(model).widths;
+  report.weights = architecture_of(model).weight_count();
   return model;
 }
 

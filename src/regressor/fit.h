@@ -19,15 +19,15 @@ EncoderBuilder encoder_builder(const RegressorOptions& options);
 // Also requires that the names and values are UTF-8, as the model file must be.
 Encoder finish(const EncoderBuilder& builder, const std::string& source);
 
-// One network per target if the belief is joint, otherwise one for all.
-Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint,
-                             std::size_t rows);
+// One network per target if the belief is joint, otherwise one for all. Without hidden units in the options it has the
+// usual ones of independent weights.
+Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint);
 // Whether the options ask for a joint belief, or leave it open and it is the better choice.
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows);
 // Throws NetworkError if an option is given that this kind of belief does not know.
 void require_understood(const RegressorOptions& options, bool joint);
-// Default number of members.
-std::size_t members_of(bool joint, std::size_t rows);
+// Default number of members, of each shape.
+std::size_t members_of(bool joint);
 // Variances of the standardised targets, where learning starts or as they were given.
 std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& options);
 
@@ -39,8 +39,13 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
                std::vector<std::uint64_t> hashes, const OnProgress& progress,
                const Checkpoint& checkpoint = {});
 
-// Combines the results of the members' fits over all rows in the model's report.
-void report_fit(const std::vector<FitResult>& results, const Rows& rows, Model& model);
+// Combines the results of the members' fits over all rows in the model's report, with predictions of rows by members that
+// have not learnt them: rows x targets.
+void report_fit(const std::vector<FitResult>& results, const std::vector<Predicted>& held_out,
+                const Rows& rows, Model& model);
+// The members' cavity predictions, mixed; independent weights only.
+std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, std::size_t rows,
+                                    const Model& model);
 
 std::size_t most_epochs(const std::vector<FitResult>& results);
 Stopped why_stopped(const std::vector<FitResult>& results);
@@ -50,20 +55,21 @@ class Mixture {
  public:
   explicit Mixture(const Model& model);
 
-  // Predictions of standardised targets: rows x targets.
-  Prediction predict(std::span<const double> inputs, std::size_t rows, std::size_t threads) const;
+  // In the targets' own units: rows x targets. The model is the same, or a copy. Throws NoPrediction if a prediction is
+  // not finite.
+  std::vector<Predicted> predict(const Model& model, std::span<const double> inputs,
+                                 std::size_t rows, std::size_t threads) const;
 
  private:
-  std::size_t targets_, outputs_;
   std::vector<std::unique_ptr<Predictor>> members_;
-  std::vector<NoiseShape> shapes_;
 };
 
-// Predicts in the targets' own units. Throws NoPrediction if a prediction is not finite.
-std::vector<Predicted> predict_rows(const Model& model, const Mixture& mixture,
-                                    std::span<const double> inputs, std::size_t rows,
-                                    std::size_t threads);
-std::vector<Predicted> in_own_units(const Prediction& prediction, const Encoder& encoder);
+// Mixes what the members say of these rows, standardised, into predictions in the targets' own units: rows x targets. The
+// shapes of the noise may be empty.
+std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
+                                   std::span<const Member> members, const Encoder& encoder,
+                                   std::span<const NoiseShape> shapes = {});
+Predicted in_own_units(Predicted standardised, const TargetColumn& target);
 
 // Scores in the target's own unit; predictions that are NaN are left out.
 Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,

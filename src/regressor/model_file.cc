@@ -58,23 +58,66 @@ void add_old_arrays(const SafetensorsFile& file, const Json& member, const Json&
   arrays.put("noise_inputs.high", inputs.at("high").get<std::vector<double>>());
 }
 
-void read_members(const SafetensorsFile& file, int version, const Json& json,
-                  const Architecture& architecture, Model& model) {
+void check_network(const SafetensorsFile& file, const Architecture& architecture,
+                   const Model& model) {
+  architecture.validate(model.options.rule);
+  const bool joint = model.options.belief == BeliefKind::joint;
+  require(file,
+          architecture.inputs() == model.encoder.width() &&
+              architecture.outputs() == (joint ? 1 : model.encoder.targets.size()),
+          "its encoder does not match its network");
+}
+
+// What a stored belief has to be told.
+Heard heard_by(const Model& model) {
+  return {model.batch_rows, model.row_hashes.size() == model.report.rows};
+}
+
+// Before format 11 all members had one architecture and one weight, and those of a draw, one per target if they were
+// joint, stood together.
+void read_old_members(const SafetensorsFile& file, int version, const Json& json, Model& model) {
   const RegressorOptions& options = model.options;
-  const bool joint = options.belief == BeliefKind::joint;
-  const std::size_t beliefs = model.encoder.targets.size() / architecture.outputs();  // of a draw
+  const Architecture architecture = architecture_from(json.at("architecture"));
+  check_network(file, architecture, model);
+  const std::size_t outputs = architecture.outputs();
+  const std::size_t beliefs = model.encoder.targets.size() / outputs;  // of a draw
   std::size_t count = 0;
   require(file, !__builtin_mul_overflow(options.ensemble, beliefs, &count),
           "does not have the number of members that it says");
-  const bool old = joint && version < 8;
+  const bool old = options.belief == BeliefKind::joint && version < 8;
   require(file, !old || json.at("members").size() == count,
           "does not have the number of members that it says");
-  const Heard heard{model.batch_rows, model.row_hashes.size() == model.report.rows};
   for (std::size_t m = 0; m < count; ++m) {
     Arrays arrays = file.read_arrays(member_name(m));
     if (old) add_old_arrays(file, json.at("members")[m], json.at("architecture"), arrays);
-    model.members.push_back(detail::stored_belief(architecture, options, model.report.batch_size,
-                                                  std::move(arrays), heard, m / beliefs));
+    model.members.push_back({detail::stored_belief(architecture, options, model.report.batch_size,
+                                                   std::move(arrays), heard_by(model)),
+                             m % beliefs * outputs, 1 / static_cast<double>(options.ensemble)});
+  }
+  std::stable_sort(model.members.begin(), model.members.end(),
+                   [](const Member& a, const Member& b) { return a.target < b.target; });
+}
+
+void read_members(const SafetensorsFile& file, const Json& json, Model& model) {
+  std::vector<double> weights(model.encoder.targets.size());
+  for (std::size_t m = 0; m < json.size(); ++m) {
+    const Architecture architecture = architecture_from(json[m].at("architecture"));
+    check_network(file, architecture, model);
+    const auto target = json[m].at("target").get<std::size_t>();
+    const auto weight = json[m].at("weight").get<double>();
+    require(file,
+            target < weights.size() && architecture.outputs() <= weights.size() - target &&
+                (m == 0 || target >= model.members.back().target),
+            "a member has no target");
+    require(file, weight > 0 && std::isfinite(weight), "a member has no weight");
+    for (std::size_t k = 0; k < architecture.outputs(); ++k) weights[target + k] += weight;
+    model.members.push_back(
+        {detail::stored_belief(architecture, model.options, model.report.batch_size,
+                               file.read_arrays(member_name(m)), heard_by(model)),
+         target, weight});
+  }
+  for (const double weight : weights) {
+    require(file, std::abs(weight - 1) < 1e-9, "the weights of its members do not sum to 1");
   }
 }
 
@@ -107,6 +150,7 @@ int format_version(const SafetensorsFile& file) {
 
 // Marks what an older format lacks as unknown; unknown numbers are NaN.
 void complete(Json& report, int version) {
+  if (version < 11) report["shapes"] = Json::array();
   if (report.at("train_nll").is_null()) {
     report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
   }
@@ -173,7 +217,7 @@ void check_report(const SafetensorsFile& file, const Model& model) {
   require(file,
           report.layers == architecture.widths && report.weights == architecture.weight_count(),
           "its report does not match its network");
-  require(file, report.training.empty() || report.training.size() == model.options.ensemble,
+  require(file, report.training.empty() || report.training.size() == model.members.size(),
           "its training curves do not match its members");
   for (const Metrics& metrics : report.cavity) {
     const std::size_t levels = metrics.coverage_curve.size();
@@ -186,25 +230,24 @@ Model model_from(const SafetensorsFile& file, int version) {
   Json json = detail::parse_json(file.metadata("model"), deepest);
   complete(json.at("report"), version);
   Model model;
+  if (version < 11) json.at("options")["seconds"] = 0;
   model.options = options_from(json.at("options"));
   if (version < 9) translate(model.options);
   detail::validate(model.options);
   json.at("encoder").get_to(model.encoder);
   check_encoder(file, model.encoder);
   json.at("report").get_to(model.report);
-  const Architecture architecture = architecture_from(json.at("architecture"));
-  architecture.validate(model.options.rule);
   const bool joint = model.options.belief == BeliefKind::joint;
   const std::size_t targets = model.encoder.targets.size();
-  require(file,
-          architecture.inputs() == model.encoder.width() &&
-              architecture.outputs() == (joint ? 1 : targets),
-          "its encoder does not match its network");
   require(file, model.options.ensemble > 0, "has no members");
   model.batch_rows = read_sizes(file, "batch_rows");
   model.row_hashes = file.read<std::uint64_t>("row_hashes", file.shape("row_hashes"));
   check_rows(file, model);
-  read_members(file, version, json, architecture, model);
+  if (version < 11) {
+    read_old_members(file, version, json, model);
+  } else {
+    read_members(file, json.at("members"), model);
+  }
   if (joint) {
     json.at("noise_shapes").get_to(model.shapes);
     check_shapes(file, model.shapes, targets);
@@ -227,7 +270,13 @@ auto lay_out(const Model& model, const Take& take) {
   std::vector<Tensor> tensors{tensor("batch_rows", batch_rows),
                               tensor("row_hashes", model.row_hashes)};
   std::vector<Arrays> stored;
-  for (const auto& member : model.members) stored.push_back(member->store());
+  Json members = Json::array();
+  for (const Member& member : model.members) {
+    stored.push_back(member.belief->store());
+    members.push_back({{"target", member.target},
+                       {"weight", member.weight},
+                       {"architecture", to_json(member.belief->architecture())}});
+  }
   for (std::size_t m = 0; m < stored.size(); ++m) {
     for (Tensor& tensor : detail::tensors_of(stored[m], member_name(m))) {
       tensors.push_back(std::move(tensor));
@@ -235,7 +284,7 @@ auto lay_out(const Model& model, const Take& take) {
   }
   Json json{{"options", to_json(model.options)},
             {"encoder", model.encoder},
-            {"architecture", to_json(architecture_of(model))},
+            {"members", std::move(members)},
             {"report", report_json(model.report)}};
   if (!model.shapes.empty()) json["noise_shapes"] = model.shapes;
   const detail::Metadata metadata{

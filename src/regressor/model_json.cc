@@ -8,7 +8,7 @@ StrictJson to_json(const RegressorOptions& options) {
           {"drop", std::vector<std::string>(options.drop)},
           {"categorical", std::vector<std::string>(options.categorical)},
           {"hidden", options.hidden},
-          {"slope", options.slope},
+          {"slope", options.slope ? StrictJson(*options.slope) : StrictJson()},
           {"belief", options.belief},
           {"rule", options.rule},
           {"noise", options.noise ? StrictJson(*options.noise) : StrictJson()},
@@ -16,6 +16,7 @@ StrictJson to_json(const RegressorOptions& options) {
           {"selection", options.selection},
           {"calibration", options.calibration},
           {"epochs", options.epochs},
+          {"seconds", options.seconds},
           {"tolerance", options.tolerance},
           {"patience", options.patience},
           {"batch_size", options.batch_size},
@@ -32,7 +33,7 @@ RegressorOptions options_from(const StrictJson& json) {
   options.drop = json.at("drop").get<std::vector<std::string>>();
   options.categorical = json.at("categorical").get<std::vector<std::string>>();
   json.at("hidden").get_to(options.hidden);
-  json.at("slope").get_to(options.slope);
+  if (!json.at("slope").is_null()) options.slope = json.at("slope").get<double>();
   json.at("belief").get_to(options.belief);
   json.at("rule").get_to(options.rule);
   if (!json.at("noise").is_null()) options.noise = json.at("noise").get<double>();
@@ -40,6 +41,7 @@ RegressorOptions options_from(const StrictJson& json) {
   json.at("selection").get_to(options.selection);
   json.at("calibration").get_to(options.calibration);
   json.at("epochs").get_to(options.epochs);
+  json.at("seconds").get_to(options.seconds);
   json.at("tolerance").get_to(options.tolerance);
   json.at("patience").get_to(options.patience);
   json.at("batch_size").get_to(options.batch_size);

@@ -36,7 +36,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(LedgerMode, {{LedgerMode::full, "full"},
 NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
                                        {Stopped::patience, "patience"},
                                        {Stopped::max_epochs, "max_epochs"},
-                                       {Stopped::interrupted, "interrupted"}})
+                                       {Stopped::interrupted, "interrupted"},
+                                       {Stopped::time, "time"}})
 DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, indicator, text, dates, categories)
 DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation)
 DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
@@ -74,9 +75,11 @@ inline void from_json(const detail::StrictJson& json, Certificate& certificate) 
   from_json(json.at("joint"), certificate.joint);
 }
 DMA_MEMBERS_AS_JSON(NoiseShape, shift, spread)
-DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, weights, layers, batches, batch_size,
-                    epochs, stopped, noise_std, noise_at_floor, train_nll, cavity, training,
-                    rows_changed, seconds, stream, sweep_seconds, ledger_bytes, certificate)
+DMA_MEMBERS_AS_JSON(ShapeReport, target, hidden, weights, weight, epochs, held_out_nll)
+DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, weights, layers, shapes, batches,
+                    batch_size, epochs, stopped, noise_std, noise_at_floor, train_nll, cavity,
+                    training, rows_changed, seconds, stream, sweep_seconds, ledger_bytes,
+                    certificate)
 
 namespace detail {
 

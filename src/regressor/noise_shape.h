@@ -1,18 +1,17 @@
-// regressor/noise_shape.h: the noise's level and tails, fitted to the cavity predictions.
+// regressor/noise_shape.h: the noise's level and tails, fitted to predictions of rows that were not learnt.
 #pragma once
 
 #include <span>
+#include <vector>
 
-#include <dma/belief/posterior.h>
+#include <dma/metrics/predicted.h>
 #include <dma/regressor/model.h>
 
 namespace dma::detail {
 
-// One shape per target; the prediction is rows x targets.
-void apply_shapes(std::span<const NoiseShape> shapes, Prediction& prediction);
+void apply_shape(const NoiseShape& shape, PredictedPart& part);
 
-// The most likely shape of one target, given its cavity predictions and standardised values.
-NoiseShape fit_shape(const Prediction& cavity, std::span<const double> values, std::size_t target,
-                     std::size_t targets);
+// The most likely shape, given predictions as mixtures of parts and the values; those whose mean is NaN are left out.
+NoiseShape fit_shape(std::span<const Predicted> predicted, std::span<const double> values);
 
 }  // namespace dma::detail

@@ -21,6 +21,8 @@ void detail::validate(const RegressorOptions& options) {
           "the noise must be positive and finite");
   for (const std::size_t units : options.hidden)
     require(units > 0, "a hidden layer must have at least 1 unit");
+  require(options.seconds >= 0 && std::isfinite(options.seconds),
+          "the seconds must be a number from 0 on");
 }
 
 namespace {
@@ -124,7 +126,7 @@ void Regressor::set_model(Model model) {
 std::vector<Predicted> Regressor::predict_encoded(const std::vector<double>& inputs,
                                                   std::size_t rows, std::size_t threads) const {
   std::call_once(lazy_->once, [&] { lazy_->mixture.emplace(model_); });
-  return detail::predict_rows(model_, *lazy_->mixture, inputs, rows, threads);
+  return lazy_->mixture->predict(model_, inputs, rows, threads);
 }
 
 std::vector<Predicted> Regressor::predict(const Table& table, std::size_t threads) const {
@@ -149,9 +151,9 @@ void Regressor::save(const std::filesystem::path& path, bool slim) const {
   copy.batch_rows.clear();
   copy.row_hashes.clear();
   for (auto& member : copy.members) {
-    auto slim = member->copy(detail::training_options(model_.options, 1));
+    auto slim = member.belief->copy(detail::training_options(model_.options, 1));
     slim->drop_ledger();
-    member = std::move(slim);
+    member.belief = std::move(slim);
   }
   write_model(copy, path);
 }

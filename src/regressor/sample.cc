@@ -26,30 +26,51 @@ struct Draws {
   }
 };
 
-// Draws the functions of one belief; its outputs are the targets from `first` on.
-void draw_from(const Belief& belief, std::size_t first, std::span<const std::size_t> draws,
-               special::Random& random, const Draws& to) {
-  const std::size_t outputs = belief.outputs();
-  const auto functions = belief.sample_functions(to.inputs, to.rows, draws.size(), random.seed());
+// Draws the functions of one member, for the draws that it was chosen for.
+void draw_from(const Member& member, std::span<const std::size_t> draws, special::Random& random,
+               const Draws& to) {
+  const std::size_t outputs = member.belief->outputs();
+  const auto functions =
+      member.belief->sample_functions(to.inputs, to.rows, draws.size(), random.seed());
   std::vector<double> own(to.rows);
   for (std::size_t s = 0; s < draws.size(); ++s) {
     for (std::size_t k = 0; k < outputs; ++k) {
       for (std::size_t n = 0; n < to.rows; ++n) {
         own[n] = functions[(s * to.rows + n) * outputs + k];
       }
-      to.put(draws[s], first + k, own);
+      to.put(draws[s], member.target + k, own);
     }
   }
 }
 
-// Noise whose variance is itself drawn (metrics/predicted.h).
-void add_noise(const std::vector<Predicted>& predicted, special::Random& random,
-               std::vector<double>& values) {
-  for (std::size_t n = 0; n < values.size(); ++n) {
-    const Predicted& p = predicted[n % predicted.size()];
-    const double log_ratio = p.noise_spread * (random.normal() - p.noise_spread / 2) / 2;
-    values[n] += p.noise_std * std::exp(log_ratio) * random.normal();
+// Which draws are made from each member, for every target: as often as its weight says.
+class Choice {
+ public:
+  Choice(const std::vector<Member>& members, std::size_t count, special::Random& random)
+      : draws_(members.size()) {
+    for (std::size_t first = 0; first < members.size();) {
+      std::size_t end = first;
+      while (end < members.size() && members[end].target == members[first].target) ++end;
+      for (std::size_t s = 0; s < count; ++s) {
+        double place = random.uniform();
+        std::size_t m = first;
+        while (m + 1 < end && place >= members[m].weight) place -= members[m++].weight;
+        draws_[m].push_back(s);
+      }
+      first = end;
+    }
   }
+
+  std::span<const std::size_t> of(std::size_t member) const { return draws_[member]; }
+
+ private:
+  std::vector<std::vector<std::size_t>> draws_;
+};
+
+// Noise of the member that the function was drawn from; its variance is itself drawn (metrics/predicted.h).
+double draw_noise(const PredictedPart& part, special::Random& random) {
+  const double log_ratio = part.noise_spread * (random.normal() - part.noise_spread / 2) / 2;
+  return part.noise_std * std::exp(log_ratio) * random.normal();
 }
 
 }  // namespace
@@ -59,25 +80,27 @@ std::vector<double> Regressor::sample(const Table& table, std::size_t count, std
   const EncodedRows rows = encoder().encode_inputs(table);
   const std::size_t targets = encoder().targets.size();
   special::Random random(seed);
-  std::vector<std::vector<std::size_t>> draws_of(model_.options.ensemble);
-  for (std::size_t s = 0; s < count; ++s) {
-    const double place = random.uniform() * static_cast<double>(draws_of.size());
-    draws_of[static_cast<std::size_t>(place)].push_back(s);
-  }
+  const std::vector<Member>& members = model_.members;
+  const Choice choice(members, count, random);
   std::vector<double> values(count * rows.rows * targets);
   const Draws to{rows.inputs, rows.rows, targets, encoder(), values};
-  for (std::size_t m = 0; m < draws_of.size(); ++m) {
-    if (draws_of[m].empty()) continue;
-    const std::size_t beliefs = model_.members.size() / draws_of.size();
-    std::size_t first = 0;
-    for (std::size_t k = 0; k < beliefs; ++k) {
-      const Belief& belief = *model_.members[m * beliefs + k];
-      draw_from(belief, first, draws_of[m], random, to);
-      first += belief.outputs();
-    }
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    if (!choice.of(m).empty()) draw_from(members[m], choice.of(m), random, to);
   }
-  if (noise) {
-    add_noise(predict_encoded(rows.inputs, rows.rows, model_.options.threads), random, values);
+  if (!noise) return values;
+  const auto predicted = predict_encoded(rows.inputs, rows.rows, model_.options.threads);
+  std::vector<std::size_t> part_of(targets);  // of the member, among those of each target
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    for (std::size_t k = 0; k < members[m].belief->outputs(); ++k) {
+      const std::size_t target = members[m].target + k;
+      for (const std::size_t s : choice.of(m)) {
+        for (std::size_t n = 0; n < rows.rows; ++n) {
+          values[(s * rows.rows + n) * targets + target] +=
+              draw_noise(predicted[n * targets + target].parts[part_of[target]], random);
+        }
+      }
+      ++part_of[target];
+    }
   }
   return values;
 }

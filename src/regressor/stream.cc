@@ -161,6 +161,10 @@ std::size_t certificate_rows(std::size_t weights) {
   return std::clamp<std::size_t>(most_messages / weights, 1, 200);
 }
 
+std::vector<Member> equal_members(std::size_t count) {
+  return {count, Member{nullptr, 0, 1 / static_cast<double>(count)}};
+}
+
 // Collects the report on the rows that were learnt.
 class Scores {
  public:
@@ -179,14 +183,14 @@ class Scores {
     }
     std::size_t first = 0;
     for (const auto& members : window.cavity) {
-      const Prediction mixed = members.size() == 1 ? members.front() : mix(members);
-      const auto predicted = detail::in_own_units(mixed, encoder_);
+      const std::size_t count = members.front().mean.size();
+      const auto predicted =
+          detail::mix_members(members, count / outputs, equal_members(members.size()), encoder_);
       for (std::size_t k = 0; k < outputs; ++k) {
-        cavity_[k] = merged(
-            cavity_[k], detail::score_target(predicted, targets.subspan(first, mixed.mean.size()),
-                                             encoder_, k));
+        cavity_[k] = merged(cavity_[k], detail::score_target(
+                                            predicted, targets.subspan(first, count), encoder_, k));
       }
-      first += mixed.mean.size();
+      first += count;
     }
     rows_ += window.learnt;
   }
@@ -254,10 +258,10 @@ class Learner {
     for (auto& belief : beliefs_) belief.stop_learning();
   }
 
-  detail::Members release() {
-    detail::Members members;
-    for (auto& belief : beliefs_) {
-      members.push_back(std::make_shared<IndependentBelief<T>>(std::move(belief)));
+  std::vector<Member> release() {
+    std::vector<Member> members = equal_members(beliefs_.size());
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      members[m].belief = std::make_shared<IndependentBelief<T>>(std::move(beliefs_[m]));
     }
     return members;
   }
@@ -303,7 +307,7 @@ template <std::floating_point T>
 void fit_model(const StreamedFile& file, const OnStreamProgress& progress, Model& model) {
   const RegressorOptions& options = model.options;
   const Encoder& encoder = model.encoder;
-  const Architecture architecture = detail::architecture_of(encoder, options, false, 0);
+  const Architecture architecture = detail::architecture_of(encoder, options, false);
   FitReport& report = model.report;
   report.weights = architecture.weight_count();
   report.layers = architecture.widths;
@@ -385,7 +389,7 @@ Regressor fit_stream(const StreamedFile& file, Encoder encoder, const RegressorO
   check(file, options);
   const auto start = Clock::now();
   Model model{options, std::move(encoder), {}, {}, {}, {}, {}};
-  if (options.ensemble == 0) model.options.ensemble = detail::members_of(false, 0);
+  if (options.ensemble == 0) model.options.ensemble = detail::members_of(false);
   model.options.belief = BeliefKind::independent;
   FitReport& report = model.report;
   report.stream = true;

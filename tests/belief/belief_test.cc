@@ -302,33 +302,12 @@ TEST_P(EachBelief, NamesWhatItCannotUse) {
   EXPECT_THROW(GetParam().make({.likelihood = gaussian({.variance = {0}})}), NetworkError);
 }
 
-TEST(JointBelief, KnowsTheRangeOfItsInputsIfItsNoiseDependsOnThem) {
-  const Rows rows = wave(30, 9);
-  TrainingOptions options = few_epochs();
-  options.max_epochs = 30;  // some of them for the noise
-  JointBelief belief(network, options);
-  belief.append(rows.data());
-  belief.fit();
-  const InputRange range = belief.seen_inputs();
-  ASSERT_EQ(range.low.size(), 2U);
-  for (std::size_t k = 0; k < 2; ++k) {
-    double low = rows.inputs[k];
-    double high = low;
-    for (std::size_t n = 0; n < 30; ++n) {
-      low = std::min(low, rows.inputs[2 * n + k]);
-      high = std::max(high, rows.inputs[2 * n + k]);
-    }
-    EXPECT_EQ(range.low[k], low);
-    EXPECT_EQ(range.high[k], high);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, EachBelief,
-    testing::Values(independent<double>("independent"), independent<float>("independent_float"),
-                    joint("joint", {}),
-                    joint("joint_constant_noise", {.by_column = false, .constant_noise = true})),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, EachBelief,
+                         testing::Values(independent<double>("independent"),
+                                         independent<float>("independent_float"),
+                                         joint("joint", {}),
+                                         joint("joint_of_all_columns", {.by_column = false})),
+                         [](const auto& info) { return info.param.name; });
 
 // What a row's cavity says is what a belief says that has forgotten the row: in closed form, and by division.
 TEST(JointCavity, IsThePredictionOfABeliefThatHasForgottenTheRow) {

@@ -381,22 +381,21 @@ TEST(Forms, DrawWhatTheyPredict) {
   }
 }
 
-TEST(Evidence, StopsWhenItIsToldTo) {
+TEST(Evidence, BeginsWhenItIsToldTo) {
   const Sample rows = linear_rows(100, 3, 0.5, 10);
-  const auto precisions = [&](std::size_t epochs, std::size_t before, bool by_column) {
+  const auto precisions = [&](std::size_t epochs, std::size_t from, bool by_column) {
     JointNetwork trainer(linear(3), JointUnit::leaky_relu, 1, by_column);
     Vector variances = Vector::Constant(100, 0.25);
     JointSettings settings;
     settings.epochs = epochs;
-    settings.evidence_before = before;
+    settings.evidence_from = from;
     settings.tolerance = 0;
     fit(trainer, rows.view(), variances, settings);
     return trainer.posterior(rows.inputs, terms_of(rows.view(), variances), false).prior_precision;
   };
-  EXPECT_EQ(precisions(20, 0, true), (std::vector<double>{1, 1, 1, 0.01}));
-  EXPECT_EQ(precisions(60, 20, true), precisions(20, 1000, true));
-  EXPECT_NE(precisions(60, 60, true), precisions(60, 20, true));
-  const auto together = precisions(20, 1000, false);
+  EXPECT_EQ(precisions(20, 20, true), (std::vector<double>{1, 1, 1, 0.01}));
+  EXPECT_NE(precisions(22, 20, true), precisions(20, 20, true));  // at epoch 21, a multiple of 3
+  const auto together = precisions(20, 4, false);
   EXPECT_EQ(together[0], together[2]);
   EXPECT_NE(together[0], 1);
 }
@@ -429,7 +428,6 @@ TEST(Evidence, EndsAtItsFixedPoint) {
   GaussianTerms terms(rows.targets, noise);
   JointSettings settings;
   settings.epochs = 300;
-  settings.evidence_before = 1000;
   settings.tolerance = 0;
   trainer.fit(rows.inputs, terms, settings);
   const auto posterior = trainer.posterior(rows.inputs, terms, false);
@@ -466,13 +464,40 @@ TEST(LogVariance, EndsAtTheMaximum) {
     squares[n % 2] += rows.targets.back();
   }
   JointNetwork trainer(linear(1), JointUnit::step, 0.1, true);
-  LogVarianceTerms terms(rows.targets);
+  const std::vector<double> nothing_else(rows.targets.size());
+  LogVarianceTerms terms(rows.targets, nothing_else);
   trainer.fit(rows.inputs, terms, without_evidence());
   const std::vector<double> values = trainer.values(rows.inputs, rows.size());
   const double left = (squares[0] * std::exp(-values[0]) - 2000) / 2;
   const double right = (squares[1] * std::exp(-values[1]) - 2000) / 2;
   EXPECT_NEAR(right - left, 0.1 * (values[1] - values[0]) / 2, 1e-4);
   EXPECT_NEAR(right + left, 0.01 * (values[1] + values[0]) / 2, 1e-4);
+}
+
+// Deviations of variance v + 0.5 where v is known: the noise is found beside it.
+TEST(LogVariance, LeavesOutWhatIsKnown) {
+  special::Random random(9);
+  Sample rows{{}, {}, 1};
+  std::vector<double> known;
+  for (std::size_t n = 0; n < 20'000; ++n) {
+    rows.inputs.push_back(0);
+    known.push_back(n % 2 == 0 ? 0 : 2);
+    rows.targets.push_back((known.back() + 0.5) * std::pow(random.normal(), 2));
+  }
+  JointNetwork trainer(linear(1), JointUnit::step, 0.1, true);
+  LogVarianceTerms terms(rows.targets, known);
+  trainer.fit(rows.inputs, terms, without_evidence());
+  EXPECT_NEAR(std::exp(trainer.values(rows.inputs, 1).front()), 0.5, 0.02);
+  // Slope and curvature are those of the loss: R s = -loss'.
+  const std::vector<double> at{0.3};
+  const LogVarianceTerms one(std::span(rows.targets).first(1), std::span(known).subspan(1, 1));
+  double root = 0;
+  double slope = 0;
+  one.expand(0, at, &root, &slope);
+  const auto loss = [&](double f) { return one.loss(std::vector<double>{f}); };
+  EXPECT_NEAR(root * slope, -(loss(0.3 + 1e-5) - loss(0.3 - 1e-5)) / 2e-5, 1e-8);
+  const double share = std::exp(0.3) / (2 + std::exp(0.3));
+  EXPECT_NEAR(root * root, share * share / 2, 1e-15);
 }
 
 // The posterior variance of a row is that of its noise: no digit of what the others say is left.
@@ -501,7 +526,7 @@ TEST(Joint, StopsWhenAskedAndWhenSettled) {
   Vector variances = Vector::Constant(40, 0.25);
   JointSettings settings;
   std::size_t epochs = 0;
-  settings.go_on = [&] { return ++epochs < 3; };
+  settings.go_on = [&](std::size_t) { return ++epochs < 3; };
   auto result = fit(trainer, rows.view(), variances, settings);
   EXPECT_EQ(result.stopped, Stopped::interrupted);
   EXPECT_EQ(result.epochs, 3U);

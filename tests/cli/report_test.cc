@@ -103,8 +103,8 @@ TEST(Report, SaysWhatItIsAbout) {
   EXPECT_EQ(page.at("version").get<std::string>() + "\n", run("--version").out);
   EXPECT_EQ(page.at("model"), "m.safetensors");
   EXPECT_EQ(fact(page, "rows"), "100");
-  EXPECT_EQ(fact(page, "network"), "2-8-1");
-  EXPECT_EQ(fact(page, "members"), "2");
+  EXPECT_EQ(fact(page, "network"), "2-8-1, 33 weights, 2 members, joint belief");
+  EXPECT_EQ(fact(page, "shape 8").find("100 % of the mixture; 33 weights"), 0U);
   EXPECT_EQ(fact(page, "epochs"), "20, stopped: max_epochs");
   EXPECT_EQ(fact(page, "changed since"), "");
   for (const json& entry : page.at("facts")) EXPECT_TRUE(entry.at("value").is_string()) << entry;
@@ -136,15 +136,7 @@ TEST(Report, TrainingCurveHasEveryEpochOfEveryMember) {
       EXPECT_EQ(numbers(curve, "nll"), model.report().training[m]);
       EXPECT_EQ(curve.back().at("epoch"), 20);
     }
-    EXPECT_EQ(fact(page, "training curve"), "");
   }
-  // Noise that depends on the inputs has epochs of its own, and the page says so.
-  const Fitted fitted;
-  const json page = page_of(fitted.model);
-  const auto curve = where(figure(page, "training"), "member", 1);
-  EXPECT_LT(curve.size(), 20U);
-  EXPECT_EQ(fact(page, "training curve").find("the " + std::to_string(curve.size()) + " epochs "),
-            0U);
 }
 
 TEST(Report, WeightsAreThePosteriors) {
@@ -152,7 +144,7 @@ TEST(Report, WeightsAreThePosteriors) {
   for (const char* belief : {"joint", "independent"}) {
     const Fitted fitted(std::string("--belief ") + belief);
     const Regressor model = Regressor::load(fitted.model);
-    const auto [mean, variance, prior_variance] = model.model().members.front()->weights();
+    const auto [mean, variance, prior_variance] = model.model().members.front().belief->weights();
     const json weights = figure(page_of(fitted.model), "weights");
     ASSERT_EQ(weights.size(), mean.size());
     std::set<std::size_t> places;
@@ -310,7 +302,8 @@ TEST(Report, SeveralTargetsAreToldApart) {
     const json weights = figure(page, "weights");
     if (model.model().options.belief == dma::BeliefKind::joint) {
       const auto of_b = where(weights, "target", "b");
-      EXPECT_EQ(of_b.at(0).at("mean"), model.model().members[1]->weights().mean[0]);
+      const dma::Member& first_of_b = model.model().members[model.model().members.size() / 2];
+      EXPECT_EQ(of_b.at(0).at("mean"), first_of_b.belief->weights().mean[0]);
       EXPECT_EQ(weights.size(), 2 * model.report().weights);
     } else {
       EXPECT_EQ(weights.size(), model.report().weights);
@@ -349,7 +342,6 @@ TEST(Report, SaysThatRowsCameSince) {
   const json page = page_of(fitted.model);
   EXPECT_EQ(fact(page, "rows"), "107");
   EXPECT_EQ(fact(page, "changed since").find("7 rows"), 0U) << fact(page, "changed since");
-  EXPECT_NE(fact(page, "changed since").find("of 100 rows"), std::string::npos);
   const Fitted other;
   const std::string data = " --data " + shell_word(other.data);
   ASSERT_EQ(run("update " + shell_word(other.model) + " " + shell_word(more) + data).status, 0);

@@ -23,6 +23,21 @@ Predicted draw(special::Random& random, double most_spread) {
           random.uniform(0.05, most_spread)};
 }
 
+// Up to five parts, some far from the others.
+Predicted draw_mixture(special::Random& random) {
+  std::vector<PredictedPart> parts;
+  const auto count = static_cast<std::size_t>(random.uniform(2, 6));
+  double sum = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Predicted one = draw(random, 1.5);
+    parts.push_back({one.mean, one.epistemic_std, one.noise_std, k % 2 == 0 ? one.noise_spread : 0,
+                     random.uniform(0.1, 1)});
+    sum += parts.back().weight;
+  }
+  for (PredictedPart& part : parts) part.weight /= sum;
+  return mixture_of(parts);
+}
+
 // E over log s ~ N(log noise_std^2 - spread^2 / 2, spread^2), by 128 nodes instead of nine.
 template <class Value>
 double expect_over_noise(const Predicted& p, const Value& value) {
@@ -55,9 +70,9 @@ RC_GTEST_PROP(Predicted, NineNodesStandForTheNoisesDistribution, (std::uint64_t 
 
 // The mixture as it is, integrated over y.
 TEST(Predicted, DensityCdfAndCrpsBelongTogether) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     special::Random random(seed);
-    const Predicted p = draw(random, 1.5);
+    const Predicted p = seed % 2 == 0 ? draw(random, 1.5) : draw_mixture(random);
     const double target = p.mean + p.stddev() * random.uniform(-3, 3);
     const double reach = 40 * p.stddev();
     std::vector<double> breaks = special::even_breaks(p.mean - reach, p.mean + reach, 400);
@@ -87,10 +102,43 @@ RC_GTEST_PROP(Predicted, AnIntervalHoldsWhatItSays, (std::uint64_t seed)) {
   RC_ASSERT(std::abs(p.cdf(p.mean) - 0.5) < 1e-12);
 }
 
+// As much lies below a central interval as above it, and a quantile is where the distribution says.
+RC_GTEST_PROP(Predicted, QuantilesOfAMixtureAreThoseOfItsDistribution, (std::uint64_t seed)) {
+  special::Random random(seed);
+  const Predicted p = draw_mixture(random);
+  const double probability = random.uniform(1e-4, 1 - 1e-4);
+  RC_ASSERT(std::abs(p.cdf(p.quantile(probability)) - probability) < 1e-9);
+  const double level = random.uniform(0.01, 0.999);
+  RC_ASSERT(std::abs(p.cdf(p.lower(level)) - (1 - level) / 2) < 1e-9);
+  RC_ASSERT(std::abs(p.cdf(p.upper(level)) - (1 + level) / 2) < 1e-9);
+}
+
+// Parts near each other: the mixture's mean and variance are those of the law of total variance.
+TEST(Predicted, AMixtureHasTheMomentsOfItsParts) {
+  const Predicted p = mixture_of({{1, 3, 4, 0, 0.25}, {2, 1, 2, 0, 0.75}});
+  EXPECT_DOUBLE_EQ(p.mean, 1.75);
+  EXPECT_DOUBLE_EQ(p.epistemic_std, std::sqrt(0.25 * 9 + 0.75 * 1 + 0.25 * 0.75));
+  EXPECT_DOUBLE_EQ(p.noise_std, std::sqrt(0.25 * 16 + 0.75 * 4));
+}
+
+// One of ten parts has run away: mean, median and interval stay with the others.
+TEST(Predicted, APartThatRunsAwayDoesNotTakeTheOthersAlong) {
+  std::vector<PredictedPart> parts(10, {0, 0.3, 1, 0.2, 0.1});
+  parts[3].mean = 1e6;
+  const Predicted p = mixture_of(parts);
+  EXPECT_GT(p.mean, 0);
+  EXPECT_LT(p.mean, 0.1 * p.quantile(0.75) + 1e-12);
+  EXPECT_LT(std::abs(p.quantile(0.5)), 0.2);
+  EXPECT_LT(p.stddev(), 2);
+  EXPECT_LT(p.upper(0.75), 3);
+  EXPECT_GT(p.lower(0.75), -3);
+}
+
 TEST(Predicted, WithoutSpreadIsAGaussian) {
   const Predicted p{1, 3, 4};
   EXPECT_DOUBLE_EQ(p.stddev(), 5);
-  EXPECT_DOUBLE_EQ(p.half_width(0.95), 5 * special::normal_quantile(0.975));
+  EXPECT_DOUBLE_EQ(p.upper(0.95), 1 + 5 * special::normal_quantile(0.975));
+  EXPECT_DOUBLE_EQ(p.lower(0.95), 1 - 5 * special::normal_quantile(0.975));
   EXPECT_DOUBLE_EQ(p.log_density(6), -0.5 - std::log(5) - special::log_sqrt_two_pi);
   EXPECT_DOUBLE_EQ(p.cdf(6), special::normal_cdf(1.0));
 }
@@ -98,8 +146,9 @@ TEST(Predicted, WithoutSpreadIsAGaussian) {
 TEST(Predicted, OnlyAnEndlessIntervalHoldsEverything) {
   for (const double spread : {0.0, 1.5}) {
     const Predicted p{1, 3, 4, spread};
-    EXPECT_EQ(p.half_width(1), std::numeric_limits<double>::infinity());
-    EXPECT_EQ(p.half_width(0), 0);
+    EXPECT_EQ(p.upper(1), std::numeric_limits<double>::infinity());
+    EXPECT_EQ(p.lower(1), -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(p.upper(0), 1);
   }
 }
 
@@ -107,8 +156,8 @@ TEST(Predicted, SpreadMakesTailsHeavyAndTheMiddleNarrow) {
   const Predicted gaussian{0, 0.1, 1};
   const Predicted spread{0, 0.1, 1, 1.5};
   EXPECT_DOUBLE_EQ(gaussian.stddev(), spread.stddev());
-  EXPECT_LT(spread.half_width(0.5), 0.8 * gaussian.half_width(0.5));
-  EXPECT_GT(spread.half_width(0.999), gaussian.half_width(0.999));
+  EXPECT_LT(spread.upper(0.5), 0.8 * gaussian.upper(0.5));
+  EXPECT_GT(spread.upper(0.999), gaussian.upper(0.999));
   EXPECT_GT(spread.log_density(8), gaussian.log_density(8) + 5);
 }
 

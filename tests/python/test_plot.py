@@ -29,7 +29,12 @@ DRAWINGS = (dma.plot.band, dma.plot.calibration, dma.plot.pit, dma.plot.hinton, 
 
 @pytest.fixture(scope="module")
 def model() -> dma.DMARegressor:
-    return dma.DMARegressor(random_state=1, noise=0.1).fit(X, y)
+    return dma.DMARegressor(random_state=1, noise=0.1, hidden=20, ensemble=4).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def of_shapes() -> dma.DMARegressor:
+    return dma.DMARegressor(random_state=1, noise=0.1, ensemble=1).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -173,9 +178,9 @@ def test_band_is_what_the_model_predicts(model):
     assert ax.get_xlabel() == "x1\n(other features at their median)" and ax.get_ylabel() == "y"
 
 
-def test_band_holds_the_epistemic_part_inside_the_interval(model):
+def test_band_holds_the_epistemic_part_inside_the_interval(of_shapes):
     for level in (0.05, 0.5, 0.99):
-        ax = dma.plot.band(model, X, level=level)
+        ax = dma.plot.band(of_shapes, X, level=level)
         along = ax.lines[0].get_xdata()
         outer = ends(labelled(ax.collections, f"{100 * level:g} %"), along)
         inner = ends(labelled(ax.collections, "epistemic"), along)
@@ -265,7 +270,7 @@ def test_band_says_what_is_wrong(model, options, message):
 def test_calibration_is_the_coverage_curve(two_outputs, rows, output):
     ax = dma.plot.calibration(two_outputs, *(rows or ()), output=output)
     scores = (two_outputs.report_["cavity"] if rows is None else two_outputs.evaluate(*rows))[output]
-    label = "40 rows" if rows else "cavity of 80 rows"
+    label = "40 rows" if rows else f"cavity of {scores['rows']} rows"
     points = labelled(ax.lines, label).get_xydata()
     np.testing.assert_array_equal(points, list(scores["coverage_curve"].items()))
     assert len(points) == 19
@@ -324,6 +329,17 @@ def test_hinton_draws_the_weights(model, layer, member):
             np.testing.assert_allclose(shares / shares.max(), ratio[sign] / ratio[sign].max(), rtol=1e-9)
 
 
+def test_hinton_draws_members_of_every_shape(of_shapes):
+    kept = [shape for shape in of_shapes.shapes_ if shape["weight"] > 0]
+    assert len(kept) > 1
+    for member, shape in enumerate(kept):
+        last = len(shape["hidden"])
+        assert dma.plot.hinton(of_shapes, 0, member).get_xlim()[1] == shape["hidden"][0] - 0.5
+        assert dma.plot.hinton(of_shapes, last, member).get_xlabel() == "output"
+        with pytest.raises(ValueError, match=f"there is no layer {last + 1}: the member has {last + 1}"):
+            dma.plot.hinton(of_shapes, last + 1, member)
+
+
 def test_hinton_names_the_inputs(of_frame):
     labels = [label.get_text() for label in dma.plot.hinton(of_frame).get_yticklabels()]
     assert labels == [*of_frame.input_names_, "bias"]
@@ -341,7 +357,7 @@ def test_hinton_of_many_inputs_names_some():
 @pytest.mark.parametrize(
     "place, message",
     [
-        ({"layer": 2}, "there is no layer 2: the model has 2"),
+        ({"layer": 2}, "there is no layer 2: the member has 2"),
         ({"layer": -1}, "there is no layer -1"),
         ({"member": 4}, "there is no member 4: the model has 4"),
         ({"member": "a"}, "there is no member 'a'"),

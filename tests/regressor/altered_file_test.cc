@@ -51,8 +51,9 @@ std::string independent_file() {
 std::string joint_file() {
   static const std::string file = file_of({.target = "y",
                                            .hidden = {1},
+                                           .slope = 0.1,
                                            .belief = BeliefKind::joint,
-                                           .constant_noise = true,
+                                           .noise = 0.1,
                                            .epochs = 1,
                                            .ensemble = 1,
                                            .threads = 1});
@@ -63,6 +64,7 @@ std::string joint_file() {
 std::string noise_file() {
   static const std::string file = file_of({.target = "y",
                                            .hidden = {1},
+                                           .slope = 0.1,
                                            .belief = BeliefKind::joint,
                                            .epochs = 20,
                                            .ensemble = 1,
@@ -399,7 +401,8 @@ TEST(LyingHeader, KeysThatStandTwice) {
 
 TEST(LyingDescription, WidthsWhoseWeightsCannotBeCounted) {
   const auto widths = [](const std::string& file, const std::vector<std::uint64_t>& lengths) {
-    return with_description(file, [&](Json& json) { json["architecture"]["widths"] = lengths; });
+    return with_description(
+        file, [&](Json& json) { json["members"][0]["architecture"]["widths"] = lengths; });
   };
   constexpr std::uint64_t huge = std::uint64_t{1} << 60;
   for (const std::string& file : {joint_file(), independent_file()}) {
@@ -424,19 +427,27 @@ TEST(LyingDescription, CountsThatDoNotFit) {
     expect_refused(option(file, "ensemble", 0), "has no members");
     expect_refused(option(file, "ensemble", -1), "a count is -1");
     expect_refused(option(file, "ensemble", 1.5), "a count is 1.5");
-    expect_refused(option(file, "ensemble", std::uint64_t{1} << 63), "");
     expect_refused(option(file, "epochs", 1e300), "a count is 1e+300");
     expect_refused(option(file, "noise", -1), "the noise must be positive");
     expect_refused(option(file, "slope", true), "a number is true");
     expect_refused(option(file, "rule", "quadratic"), "unknown choice: string");
     expect_refused(option(file, "ledger", 3), "unknown choice: 3");
   }
-  // 2 targets times 2^63 members are none.
-  const std::string nobody = with_description(joint_file(), [](Json& json) {
+  const auto member = [](const char* name, const Json& value) {
+    return with_description(joint_file(), [&](Json& json) { json["members"][0][name] = value; });
+  };
+  expect_refused(member("target", 1), "a member has no target");
+  expect_refused(member("target", ~std::uint64_t{0}), "a member has no target");
+  expect_refused(member("target", -1), "a count is -1");
+  expect_refused(member("weight", 0), "a member has no weight");
+  expect_refused(member("weight", 0.5), "the weights of its members do not sum to 1");
+  const std::string nobody =
+      with_description(joint_file(), [](Json& json) { json["members"] = Json::array(); });
+  expect_refused(nobody, "the weights of its members do not sum to 1");
+  const std::string one_of_two = with_description(joint_file(), [](Json& json) {
     json["encoder"]["targets"].push_back(json["encoder"]["targets"][0]);
-    json["options"]["ensemble"] = std::uint64_t{1} << 63;
   });
-  expect_refused(nobody, "does not have the number of members that it says");
+  expect_refused(one_of_two, "the weights of its members do not sum to 1");
   const std::string aimless = with_description(
       joint_file(), [](Json& json) { json["encoder"]["targets"] = Json::array(); });
   expect_refused(aimless, "has no target");
@@ -609,8 +620,8 @@ TEST(LyingArrays, MessagesThatAreNoGaussianTogether) {
 TEST(LyingDescription, AJointNetworkWithoutBias) {
   // Four weights with a bias in each layer; as many without, and two hidden units.
   const std::string altered = with_description(joint_file(), [](Json& json) {
-    json["architecture"]["bias"] = {false};
-    json["architecture"]["widths"] = {1, 2, 1};
+    json["members"][0]["architecture"]["bias"] = {false};
+    json["members"][0]["architecture"]["widths"] = {1, 2, 1};
   });
   expect_refused(altered, "every layer of a joint network has a bias");
 }

@@ -55,7 +55,7 @@ std::vector<Case> cases() {
       {"joint", 60, quick({.epochs = 15})},
       {"joint, one noise", 60, quick({.constant_noise = true, .epochs = 15})},
       {"joint, known noise", 60, quick({.noise = 1.5, .epochs = 15})},
-      {"joint, many rows", 3100, quick({.hidden = {2}, .epochs = 30})},
+      {"joint, many rows", 6500, quick({.hidden = {2}, .epochs = 30})},
       {"independent", 60, quick({.belief = BeliefKind::independent, .epochs = 25, .tolerance = 0})},
       {"independent, float", 60,
        quick({.belief = BeliefKind::independent, .epochs = 25, .single_precision = true})},

@@ -55,11 +55,12 @@ struct TrainingOptions {
   std::function<bool(const Progress&)> progress = {};
 };
 
-// tolerance     the fit has settled; a joint one before it refined function and noise in turn
+// tolerance     the fit has settled
 // patience      no longer used: in models of older versions
 // max_epochs    the epochs were used up
 // interrupted   the progress callback said so
-enum class Stopped { tolerance, patience, max_epochs, interrupted };
+// time          the time was used up
+enum class Stopped { tolerance, patience, max_epochs, interrupted, time };
 std::string_view name_of(Stopped stopped);
 
 struct FitResult {

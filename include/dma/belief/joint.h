@@ -48,14 +48,9 @@
 
 namespace dma {
 
-// With at least this many rows, a network learns from this many first, then from all.
-inline constexpr std::size_t many_rows = 3000;
-
 struct JointOptions {
   bool by_column =
       true;  // every input column has a prior precision of its own: it can be switched off
-  bool constant_noise =
-      false;               // noise that is learnt is one number, not one that depends on the inputs
   std::uint64_t seed = 1;  // of the weights that the fit starts from
 };
 
@@ -69,7 +64,10 @@ class JointBelief final : public Belief {
   // Throws NetworkError if an argument cannot be used.
   explicit JointBelief(Architecture architecture, TrainingOptions options = {},
                        JointOptions own = {});
-  // A stored one. Its messages stand; the rows are not here.
+  // One that was fitted. Its messages stand; the rows are not here.
+  JointBelief(JointKnowledge known, const Heard& heard, TrainingOptions options = {},
+              JointOptions own = {});
+  // A stored one.
   JointBelief(Architecture architecture, Arrays stored, const Heard& heard,
               TrainingOptions options = {}, JointOptions own = {});
   ~JointBelief() override;

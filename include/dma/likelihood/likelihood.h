@@ -109,8 +109,8 @@ class Likelihood {
   }
   virtual void finish_learning() {}
 
-  // Whether it has a scale that can depend on the inputs. `squares` has one number per row, which is exp(log scale) in
-  // expectation.
+  // Whether it has a scale that can depend on the inputs. `squares` has one number per row, which is in expectation
+  // exp(log scale), plus the variance of what is believed of the output.
   virtual bool has_scale() const { return false; }
   virtual std::vector<double> squares(std::span<const double> /*targets*/,
                                       const Outputs& /*outputs*/) const {

@@ -1,14 +1,18 @@
 // metrics/predicted.h: the prediction of one value.
 //
+// A part of it says
+//
 //   y ~ N(mean, epistemic_std^2 + s),   log s ~ N(m, noise_spread^2),   m such that E[s] = noise_std^2
 //
 // The noise variance s is itself uncertain. Nine Gauss-Hermite nodes represent it: a mixture of nine Gaussians around
-// one mean, whose tails are heavier than a Gaussian's. With noise_spread 0
-// it is N(mean, stddev()^2).
+// one mean, whose tails are heavier than a Gaussian's. With noise_spread 0 it is N(mean, stddev()^2).
+//
+// A prediction is one part, or a mixture of several with weights: density, quantiles and scores are those of the mixture.
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <span>
+#include <vector>
 
 namespace dma {
 
@@ -18,18 +22,32 @@ struct CentralLevel {
   double level, quantile;
 };
 
-struct Predicted {
+struct PredictedPart {
   double mean;
   double epistemic_std;     // of the function; more data could remove it
   double noise_std;         // of an observation around it
   double noise_spread = 0;  // of the log of the noise variance
+  double weight = 1;
+};
+
+struct Interval {
+  double lower, upper;
+};
+
+struct Predicted {
+  double mean;
+  double epistemic_std;
+  double noise_std;
+  double noise_spread = 0;
+  std::vector<PredictedPart> parts = {};  // empty: it is one part, with the numbers above
 
   double stddev() const;
-  // Ends of the central interval that should contain the value with this probability.
-  double lower(double level = 0.95) const { return mean - half_width(level); }
-  double upper(double level = 0.95) const { return mean + half_width(level); }
-  double half_width(double level = 0.95) const { return half_width(CentralLevel(level)); }
-  double half_width(const CentralLevel& central) const;
+  // Ends of the central interval that should contain the value with this probability: as much lies below as above.
+  double lower(double level = 0.95) const { return interval(CentralLevel(level)).lower; }
+  double upper(double level = 0.95) const { return interval(CentralLevel(level)).upper; }
+  Interval interval(const CentralLevel& central) const;
+  // The value below which the target lies with this probability.
+  double quantile(double probability) const;
 
   double log_density(double y) const;
   double cdf(double y) const;
@@ -38,5 +56,10 @@ struct Predicted {
   // Continuous ranked probability score, in the unit of y.
   double crps(double y) const;
 };
+
+// The mixture of these parts, whose weights sum to 1. Its mean and deviations are those of the mixture, but no part's mean
+// counts as further out than the quartiles: a part that runs away does not take the others along. The noise's log has the
+// mean and variance of the parts' together.
+Predicted mixture_of(std::vector<PredictedPart> parts);
 
 }  // namespace dma

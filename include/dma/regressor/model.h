@@ -38,33 +38,46 @@ struct RegressorOptions {
   Names drop = {};
   Names categorical = {};  // even if its cells are numbers
 
-  std::vector<std::size_t> hidden = {};  // units per hidden layer; empty: chosen
-  double slope = 0.1;                    // of the leaky ReLU
+  // Units per hidden layer. Empty: chosen; for a joint belief several shapes are, weighed by rows they have not seen.
+  std::vector<std::size_t> hidden = {};
+  std::optional<double> slope = {};  // of the leaky ReLU; none: 0 for a joint belief, 0.1 otherwise
   BeliefKind belief = BeliefKind::automatic;
   Rule rule = Rule::linear;          // direct: independent only
   std::optional<double> noise = {};  // standard deviation in the target's unit; otherwise learnt
   bool constant_noise = false;  // learnt as one number; otherwise (joint) it depends on the inputs
   bool selection = true;        // joint: three of four members can switch input columns off
-  bool calibration = true;      // joint: noise that is learnt is fitted to the cavity predictions
-  std::size_t epochs = 0;       // at most so many passes over the rows; 0: chosen (TrainingOptions)
-  double tolerance = 1e-4;      // see TrainingOptions
-  std::size_t patience = 3;     // see TrainingOptions
-  std::size_t batch_size = 0;   // 0: as small as a ledger of 64 MB allows
+  bool calibration = true;      // joint: noise that is learnt is fitted to the held-out predictions
+  std::size_t epochs = 0;       // at most so many passes over the rows; 0: chosen
+  double seconds = 0;          // joint: the fit takes about so long at most; 0: as long as it needs
+  double tolerance = 1e-4;     // see TrainingOptions
+  std::size_t patience = 3;    // see TrainingOptions
+  std::size_t batch_size = 0;  // 0: as small as a ledger of 64 MB allows
   LedgerMode ledger = LedgerMode::full;
-  // Number of posteriors to mix, from different starts (joint) or draws of the prior means; 0: four, or two for a joint
-  // belief over 3000 rows or more.
+  // Number of posteriors to mix, from different starts (joint: of each shape) or draws of the prior means; 0: three for a
+  // joint belief, four otherwise.
   std::size_t ensemble = 0;
   std::uint64_t seed = 1;
   std::size_t threads = 0;  // 0: all cores; does not change the result
   bool single_precision = false;
 };
 
+// One of the shapes that a joint belief was made of, for one target.
+struct ShapeReport {
+  std::size_t target = 0;
+  std::vector<std::size_t> hidden = {};
+  std::size_t weights = 0;  // of a network
+  double weight = 0;        // in the mixture, of all members together; 0: it was dropped
+  std::size_t epochs = 0;
+  double held_out_nll = 0;  // of this shape alone, noise included
+};
+
 // Results of a fit. Likelihoods and deviations are in the targets' own units.
 struct FitReport {
   std::size_t rows = 0;
   std::size_t rows_without_target = 0;  // left out
-  std::size_t weights = 0;              // of one member
+  std::size_t weights = 0;              // of the first member
   std::vector<std::size_t> layers = {};
+  std::vector<ShapeReport> shapes = {};  // by target; the heaviest first
   std::size_t batches = 0;
   std::size_t batch_size = 0;
   std::size_t epochs = 0;  // passes over the rows, of the member that took longest
@@ -73,9 +86,11 @@ struct FitReport {
       {};  // per target, root of the mean variance over members and rows
   double train_nll =
       0;  // of the mixture, mean per value; NaN: unknown, every row was seen only once
-  std::vector<Metrics> cavity = {};  // per target, of the mixture: an estimate for held-out rows
-  // Training NLL of every member by epoch, mean per value. For a joint belief it is that of the mean weights, and
-  // continues while noise and function are refined in turn. Empty: unknown.
+  // Per target, of the mixture: an estimate for rows that come. A joint belief has predicted each row by members that
+  // had not learnt it yet.
+  std::vector<Metrics> cavity = {};
+  // Training NLL of every member by epoch, mean per value. For a joint belief it is that of the mean weights. Empty:
+  // unknown.
   std::vector<std::vector<double>> training = {};
   // Rows learnt or forgotten since the fit, without the other rows: the scores are those of the rows before.
   std::size_t rows_changed = 0;
@@ -93,9 +108,16 @@ struct FitReport {
   std::array<double, 4> cavity_coverage() const;  // mean over targets
 };
 
-// Correction of the noise from the cavity predictions: its log gains N(shift, spread^2).
+// Correction of the noise from the held-out predictions: its log gains N(shift, spread^2).
 struct NoiseShape {
   double shift = 0, spread = 0;
+};
+
+// A part of the mixture.
+struct Member {
+  std::shared_ptr<const Belief> belief;
+  std::size_t target = 0;  // the first that it speaks of; it has as many as its network has outputs
+  double weight = 1;       // those of a target sum to 1
 };
 
 struct Model {
@@ -103,21 +125,20 @@ struct Model {
   Encoder encoder;
   std::vector<std::size_t> batch_rows;    // rows of each batch of the ledger
   std::vector<std::uint64_t> row_hashes;  // batch by batch: how rows are found again
-  // The beliefs of the mixture. Each draw has one belief over all targets, or one per target.
-  std::vector<std::shared_ptr<const Belief>> members;
+  std::vector<Member> members;            // of the mixture; those of the heaviest shape first
   std::vector<NoiseShape> shapes;  // one per target; empty: the noise is what the members say
   FitReport report;
 };
 
-// The architecture that all members share.
+// The architecture of the first member.
 inline const Architecture& architecture_of(const Model& model) {
-  return model.members.front()->architecture();
+  return model.members.front().belief->architecture();
 }
 
 // Moments of the weights of each member.
 inline std::vector<WeightMoments> weights_of(const Model& model) {
   std::vector<WeightMoments> weights;
-  for (const auto& member : model.members) weights.push_back(member->weights());
+  for (const Member& member : model.members) weights.push_back(member.belief->weights());
   return weights;
 }
 

@@ -30,6 +30,7 @@ struct FitProgress {
   std::size_t member, members;  // the member that reports; several run at once
   std::size_t epoch, epochs;    // epochs: the maximum
   std::size_t batch, batches;
+  double share;  // of the work, if no member settles before its last epoch; never falls
 };
 // Called after batches, one call at a time, from any thread; false stops the fit cleanly.
 using OnProgress = std::function<bool(const FitProgress&)>;

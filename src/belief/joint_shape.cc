@@ -1,0 +1,294 @@
+#include "belief/joint_shape.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/require.h"
+#include "belief/joint_cavity.h"
+#include "belief/joint_certificate.h"
+#include "belief/joint_predictor.h"
+#include "belief/training.h"
+
+namespace dma::detail {
+namespace {
+
+// The epoch after which members look at their parts for the n-th time, from 0. With more rows they go on from what they
+// have found with fewer.
+std::size_t epoch_of_look(std::size_t stage, std::size_t n) {
+  constexpr std::array<std::size_t, 9> first_looks{5, 10, 15, 20, 25, 30, 40, 50, 60};
+  constexpr std::size_t then_every = 20;
+  constexpr std::size_t later_every = 4;
+  if (stage > 0) return (n + 1) * later_every;
+  if (n < first_looks.size()) return first_looks[n];
+  return first_looks.back() + (n + 1 - first_looks.size()) * then_every;
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+std::string name_of_member(std::size_t member) { return "member." + std::to_string(member) + "."; }
+
+Arrays stored(const Likelihood& likelihood) {
+  Arrays parameters;
+  likelihood.store(parameters);
+  return parameters;
+}
+
+void restore_from(Arrays parameters, Likelihood& likelihood) { likelihood.restore(parameters); }
+
+}  // namespace
+
+ShapeFit::ShapeFit(Architecture architecture, const Likelihood& likelihood, ShapeOptions options)
+    : architecture_(std::move(architecture)), options_(std::move(options)) {
+  for (std::size_t m = 0; m < options_.seeds.size(); ++m) {
+    JointNetwork network(architecture_, JointUnit::leaky_relu, first_prior_precision,
+                         options_.by_column[m]);
+    network.draw_start(options_.seeds[m], 1);
+    members_.push_back({network, network, likelihood.for_outputs(architecture_.outputs())});
+  }
+  best_.likelihood = likelihood.for_outputs(architecture_.outputs());
+}
+
+bool ShapeFit::noise_varies() const {
+  return best_.likelihood->has_scale() && best_.likelihood->learns() && !options_.constant_noise;
+}
+
+std::size_t ShapeFit::most_epochs() const {
+  return stage_ == 0 ? options_.first_epochs : options_.later_epochs;
+}
+
+std::size_t ShapeFit::epochs_at(std::size_t look) const {
+  return std::min(epoch_of_look(stage_, look), most_epochs());
+}
+
+void ShapeFit::go_back_to_best() {
+  for (Member& member : members_) {
+    member.network = member.best;
+    append(member.before, member.fit.train_nll);
+    member.fit = {};
+  }
+}
+
+void ShapeFit::search_with(std::span<const ShapePart> parts) {
+  parts_ = parts;
+  searches_ = true;
+  if (!has_looked()) return;
+  ++stage_;
+  looks_ = 0;
+  best_.looks_since = 0;
+  go_back_to_best();
+}
+
+void ShapeFit::advance(Member& member, const Data& rows, RowTerms& terms,
+                       const JointSettings& settings, const AfterEpoch& after_epoch,
+                       JointPosterior* reached) {
+  JointNetwork::OnEpoch keep;
+  if (after_epoch) {
+    keep = [&](const NetworkFit& now) {
+      member.fit = now;
+      after_epoch();
+    };
+  }
+  member.fit =
+      member.network.fit(rows.inputs, terms, settings, NetworkFit(member.fit), keep, reached);
+}
+
+void ShapeFit::search(std::size_t m, const GoOn& go_on, const AfterEpoch& after_epoch) {
+  Member& member = members_[m];
+  const ShapePart& part = parts_[m];
+  const Data rows = part.learnt.data();
+  const auto terms = member.likelihood->terms(rows.targets);
+  JointSettings settings;
+  settings.epochs = epochs_at(looks_);
+  settings.tolerance = options_.tolerance;
+  settings.patience = options_.patience;
+  settings.go_on = [&](std::size_t) { return go_on(); };
+  if (stage_ > 0) settings.start_near_the_end();
+  JointPosterior reached;
+  advance(member, rows, *terms, settings, after_epoch, &reached);
+  member.moments = outputs_of(reached, part.held.inputs, part.held.rows);
+}
+
+void ShapeFit::look() {
+  Missed now;
+  bool all_settled = true;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    append(now.inputs, parts_[m].held.inputs);
+    append(now.targets, parts_[m].held.targets);
+    append(now.values, members_[m].moments.mean);
+    append(now.variances, members_[m].moments.variance);
+    all_settled = all_settled && members_[m].fit.stopped == Stopped::tolerance;
+  }
+  auto likelihood = best_.likelihood->clone();
+  const Outputs outputs{now.values, now.variances};
+  if (now.rows() > 0) likelihood->learn(now.targets, outputs);
+  const double score = now.rows() > 0 ? likelihood->mean_nll(now.targets, outputs) : 0;
+  now.squares = likelihood->squares(now.targets, outputs);
+  ++looks_;
+  ++best_.looks_since;
+  if (!std::isfinite(best_.score) || score < best_.score - options_.tolerance) {
+    best_ = {score, 0, std::move(now), std::move(likelihood)};
+    for (Member& member : members_) member.best = member.network;
+  }
+  // With more rows a look costs more, and the way is known.
+  const std::size_t patience =
+      stage_ == 0 ? options_.patience : std::min<std::size_t>(1, options_.patience);
+  settled_ = all_settled || is_over(best_.looks_since, options_.tolerance, patience);
+  searches_ = !settled_ && epochs_of_stage() < most_epochs();
+}
+
+std::size_t ShapeFit::epochs() const {
+  std::size_t most = 0;
+  for (const Member& member : members_) {
+    most = std::max(most, member.before.size() + member.fit.train_nll.size());
+  }
+  return most;
+}
+
+std::vector<double> ShapeFit::train_nll(std::size_t m) const {
+  std::vector<double> all = members_[m].before;
+  append(all, members_[m].fit.train_nll);
+  return all;
+}
+
+void ShapeFit::learn_noise(std::uint64_t seed, const Data& rows) {
+  if (!noise_varies() || best_.missed.rows() == 0) return;
+  noise_ = detail::learn_noise(best_.missed, architecture_, options_.by_column.front(), seed);
+  for (Member& member : members_) {
+    member.scales = noise_variances(noise_->log_noise, noise_->inputs, rows.inputs,
+                                    member.best.values(rows.inputs, rows.rows));
+  }
+}
+
+void ShapeFit::begin_refining() {
+  searches_ = false;
+  go_back_to_best();
+}
+
+Prediction ShapeFit::held_out_prediction() const {
+  const Missed& missed = best_.missed;
+  OutputMoments moments{missed.values, missed.variances};
+  if (noise_) {
+    OutputMoments noise =
+        outputs_of(noise_->log_noise, noise_inputs(missed.inputs, missed.values, noise_->inputs),
+                   missed.rows());
+    moments.log_scale_mean = std::move(noise.mean);
+    moments.log_scale_variance = std::move(noise.variance);
+  }
+  return predictive(*best_.likelihood, moments);
+}
+
+std::unique_ptr<RowTerms> ShapeFit::terms_of(const Member& member, const Data& rows) const {
+  if (noise_) return best_.likelihood->terms(rows.targets, member.scales);
+  if (!best_.likelihood->has_scale()) return best_.likelihood->terms(rows.targets);
+  const std::vector<double> constant(rows.rows, noise_variance(*best_.likelihood).front());
+  return best_.likelihood->terms(rows.targets, constant);
+}
+
+void ShapeFit::refine(std::size_t m, const Data& rows, std::size_t epochs, const GoOn& go_on,
+                      const AfterEpoch& after_epoch) {
+  Member& member = members_[m];
+  JointSettings settings;
+  settings.epochs = epochs;
+  settings.tolerance = options_.tolerance;
+  settings.patience = options_.patience;
+  settings.go_on = [&](std::size_t) { return go_on(); };
+  settings.start_near_the_end();
+  advance(member, rows, *terms_of(member, rows), settings, after_epoch, nullptr);
+}
+
+JointKnowledge ShapeFit::finish(std::size_t m, const Data& rows, bool keep_ledger,
+                                double* step_left) const {
+  const Member& member = members_[m];
+  JointKnowledge known;
+  known.likelihood = best_.likelihood->clone();
+  known.function =
+      member.network.posterior(rows.inputs, *terms_of(member, rows), keep_ledger, step_left);
+  if (noise_) {
+    known.log_noise = noise_->log_noise;
+    known.noise_inputs = noise_->inputs;
+  }
+  return known;
+}
+
+Bounded ShapeFit::bounded(std::size_t m, const Data& rows) const {
+  const Member& member = members_[m];
+  return {member.network.bounded_precisions() + (noise_ ? noise_->bounded_precisions : 0),
+          terms_of(member, rows)->rows_at_floor(), 0};
+}
+
+Certificate ShapeFit::certify(std::size_t m, const Data& rows, const JointKnowledge& known,
+                              double step_left) const {
+  const Member& member = members_[m];
+  const auto terms = terms_of(member, rows);
+  JointCertificate joint{.damping = member.fit.damping, .step_left = step_left};
+  cavity_of(known, rows, *terms, member.network.values(rows.inputs, rows.rows), joint);
+  return detail::certify(known.function, rows, bounded(m, rows), joint);
+}
+
+Arrays ShapeFit::store() const {
+  Arrays all;
+  all.put("counts", std::vector<std::uint64_t>{stage_, looks_, best_.looks_since,
+                                               searches_ ? 1U : 0U, settled_ ? 1U : 0U});
+  all.put("score", best_.score);
+  all.put("inputs", best_.missed.inputs);
+  all.put("targets", best_.missed.targets);
+  all.put("values", best_.missed.values);
+  all.put("variances", best_.missed.variances);
+  all.put("squares", best_.missed.squares);
+  all.put("likelihood.", stored(*best_.likelihood));
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    Arrays own = store_member(m);
+    own.put("best.", members_[m].best.store());
+    own.put("before", members_[m].before);
+    all.put(name_of_member(m), own);
+  }
+  return all;
+}
+
+Arrays ShapeFit::store_member(std::size_t m) const {
+  const Member& member = members_[m];
+  Arrays own = member.fit.store();
+  own.put("network.", member.network.store());
+  own.put("likelihood.", stored(*member.likelihood));
+  return own;
+}
+
+void ShapeFit::restore_member(std::size_t m, Arrays own) {
+  Member& member = members_[m];
+  member.network.restore(own.take_part("network."));
+  restore_from(own.take_part("likelihood."), *member.likelihood);
+  member.fit = NetworkFit::restore(std::move(own));
+}
+
+void ShapeFit::restore(Arrays all) {
+  const auto counts = all.take<std::uint64_t>("counts", {5});
+  stage_ = counts[0];
+  looks_ = counts[1];
+  searches_ = counts[3] == 1;
+  settled_ = counts[4] == 1;
+  best_.looks_since = counts[2];
+  best_.score = all.take_number("score");
+  best_.missed.inputs = all.take<double>("inputs");
+  best_.missed.targets = all.take<double>("targets");
+  best_.missed.values = all.take<double>("values");
+  best_.missed.variances = all.take<double>("variances");
+  best_.missed.squares = all.take<double>("squares");
+  const std::size_t rows = best_.missed.rows();
+  require(best_.missed.inputs.size() == rows * architecture_.inputs() &&
+              best_.missed.values.size() == rows && best_.missed.variances.size() == rows &&
+              best_.missed.squares.size() == rows,
+          "is of other rows");
+  restore_from(all.take_part("likelihood."), *best_.likelihood);
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    Arrays own = all.take_part(name_of_member(m));
+    members_[m].best.restore(own.take_part("best."));
+    members_[m].before = own.take<double>("before");
+    restore_member(m, std::move(own));
+  }
+}
+
+}  // namespace dma::detail

@@ -1,0 +1,583 @@
+#include "regressor/shapes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+
+#include <dma/base/parallel.h>
+
+#include "belief/joint_backend.h"
+#include "belief/joint_shape.h"
+#include "regressor/checkpoint.h"
+#include "regressor/members.h"
+#include "regressor/noise_shape.h"
+#include "regressor/stacking.h"
+
+namespace dma::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Three of four members of a shape can switch a column off; the fourth cannot, which widens intervals away from the data.
+bool selects(const RegressorOptions& options, std::size_t member) {
+  return options.selection && member % 4 != 3;
+}
+
+// Found on training rows held out from training (docs/default-method.md).
+constexpr std::size_t least_parts = 3;        // of the rows; a member holds one of them out
+constexpr std::size_t most_held_rows = 1500;  // by a member
+constexpr std::size_t first_search_rows = 1500;
+constexpr std::size_t growth_of_search = 4;
+constexpr double least_weight = 0.05;  // a shape that counts less is dropped
+// Before there are more rows, which may tell otherwise.
+constexpr double least_weight_of_few_rows = 0.01;
+constexpr std::size_t first_search_epochs = 100;
+// With more rows, as many as this many multiplications allow, within bounds.
+constexpr double later_search_operations = 7e11;
+constexpr std::size_t least_later_epochs = 8;
+constexpr std::size_t most_later_epochs = 40;
+// With many rows fewer epochs refine: there is less that the rows that were held out change.
+constexpr std::size_t most_refining_epochs = 12;
+constexpr std::size_t least_refining_epochs = 6;
+constexpr std::size_t refining_epochs_times_rows = 36'000;
+// If there is a limit of time: what a search may take of it, and how many epochs a look and the end of a fit are like.
+constexpr double search_share_of_time = 0.5;
+constexpr double refine_share_of_time = 0.85;
+constexpr double epochs_to_a_look = 4;
+constexpr double epochs_of_the_end = 2;
+
+// ------------------------------------------------------------------------------------------------- the plan
+
+struct EpochPlan {
+  std::size_t first_search;
+  std::size_t most_later;  // each time that there are more rows
+  std::size_t refine;
+};
+
+std::size_t usual_refining_epochs(std::size_t rows) {
+  return std::clamp(refining_epochs_times_rows / rows, least_refining_epochs, most_refining_epochs);
+}
+
+// Of a given number of epochs, a quarter refines.
+EpochPlan plan_epochs(std::size_t most, std::size_t stages, std::size_t rows) {
+  if (most == 0) return {first_search_epochs, most_later_epochs, usual_refining_epochs(rows)};
+  const std::size_t refine = std::min(usual_refining_epochs(rows), most / 4);
+  const std::size_t search = most - refine;
+  const std::size_t later = std::min(most_later_epochs, search / (2 * stages));
+  return {search - later * (stages - 1), later, refine};
+}
+
+// How many rows to search with: few first, all that are not held out at the end.
+std::vector<std::size_t> search_rows(std::size_t learnt) {
+  std::vector<std::size_t> stages;
+  for (std::size_t rows = first_search_rows; 2 * rows < learnt; rows *= growth_of_search) {
+    stages.push_back(rows);
+  }
+  stages.push_back(learnt);
+  return stages;
+}
+
+// Rows [first, end) are held out by a member.
+struct Range {
+  std::size_t first, end;
+};
+
+// From the last row on, so that the first ones, from which all learn first, are held out last.
+Range held_rows(std::size_t member, std::size_t members, std::size_t rows) {
+  if (member >= rows || rows == 1) return {rows, rows};
+  const std::size_t parts = std::min(std::max(least_parts, members), rows);
+  const std::size_t held = std::min(rows, parts * most_held_rows);
+  return {rows - (member + 1) * held / parts, rows - member * held / parts};
+}
+
+// At most so many rows to learn from. Rows come in random order.
+ShapePart part_of(const Data& rows, const Range& held, std::size_t most) {
+  ShapePart part;
+  const std::size_t before = std::min(held.first, most);
+  part.learnt.append(rows.part(0, before));
+  part.learnt.append(rows.part(held.end, std::min(rows.rows - held.end, most - before)));
+  part.held.append(rows.part(held.first, held.end - held.first));
+  return part;
+}
+
+// ---------------------------------------------------------------------------------------------- predictions
+
+PredictedPart part_at(const Prediction& prediction, std::size_t n, double weight) {
+  return {prediction.mean[n], std::sqrt(prediction.epistemic_variance[n]),
+          std::sqrt(prediction.noise_variance[n]), prediction.noise_spread[n], weight};
+}
+
+std::vector<double> log_densities(const Prediction& prediction, std::span<const double> targets) {
+  std::vector<double> result;
+  for (std::size_t n = 0; n < targets.size(); ++n) {
+    result.push_back(Predicted{0, 0, 0, 0, {part_at(prediction, n, 1)}}.log_density(targets[n]));
+  }
+  return result;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// --------------------------------------------------------------------------------------------------- the fit
+
+class Fit {
+ public:
+  Fit(const ShapesTask& task, const Data& rows, const OnProgress& progress,
+      CheckpointFile* checkpoint)
+      : task_(task),
+        rows_(rows),
+        progress_(progress),
+        checkpoint_(checkpoint),
+        members_(task.options.ensemble),
+        stages_(search_rows(rows.rows - (held(0).end - held(0).first))),
+        epochs_(plan_epochs(task.options.epochs, stages_.size(), rows.rows)) {
+    std::mt19937_64 engine(task.options.seed);
+    const auto likelihood =
+        gaussian({.variance = {task.noise_variance}, .learn = !task.options.noise});
+    for (const Architecture& shape : task.shapes) {
+      ShapeOptions own;
+      for (std::size_t m = 0; m < members_; ++m) {
+        own.seeds.push_back(engine());
+        own.by_column.push_back(selects(task.options, m));
+      }
+      own.constant_noise = task.options.constant_noise;
+      own.first_epochs = epochs_.first_search;
+      own.later_epochs = later_epochs(shape);
+      own.tolerance = task.options.tolerance;
+      own.patience = task.options.patience;
+      shapes_.emplace_back(shape, *likelihood, std::move(own));
+      noise_seeds_.push_back(engine());
+    }
+    alive_.assign(shapes_.size(), true);
+  }
+
+  FittedShapes run() {
+    if (checkpoint_ != nullptr && checkpoint_->knows(slot())) resume();
+    search();
+    learn_noise();
+    refine();
+    return finish();
+  }
+
+ private:
+  Range held(std::size_t member) const { return held_rows(member, members_, rows_.rows); }
+  double cost(std::size_t shape, std::size_t rows) const {
+    return epoch_cost(shapes_[shape].architecture(), rows).least();
+  }
+
+  std::size_t later_epochs(const Architecture& shape) const {
+    const double affordable = later_search_operations / epoch_cost(shape, rows_.rows).least();
+    const std::size_t least = std::min(least_later_epochs, epochs_.most_later);
+    return affordable < static_cast<double>(epochs_.most_later)
+               ? std::max(least, static_cast<std::size_t>(affordable))
+               : epochs_.most_later;
+  }
+
+  // A shape's member.
+  struct Job {
+    std::size_t shape, member;
+  };
+  template <class Run>
+  void run_jobs(std::vector<Job> jobs, std::size_t rows, const Run& run) {
+    // The longest first, so that all end together; if there is a limit, what is sure to end first.
+    std::stable_sort(jobs.begin(), jobs.end(), [&](const Job& a, const Job& b) {
+      const double left = cost(a.shape, rows);
+      const double right = cost(b.shape, rows);
+      return task_.options.seconds > 0 ? left < right : left > right;
+    });
+    done_before_ = done_;
+    with_advice(task_.options, [&] {
+      parallel_for(jobs.size(), task_.options.threads, [&](std::size_t n) { run(jobs[n]); });
+    });
+  }
+  template <class Wanted>
+  std::vector<Job> jobs_of(const Wanted& wanted) const {
+    std::vector<Job> jobs;
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      for (std::size_t m = 0; wanted(k) && m < members_; ++m) jobs.push_back({k, m});
+    }
+    return jobs;
+  }
+
+  // Before an epoch of this cost: whether it is to be done.
+  bool go_on(const Job& job, double cost, double share_of_time) {
+    const std::lock_guard lock(mutex_);
+    if (is_late(share_of_time)) out_of_time_ = true;
+    if (interrupted_ || out_of_time_) return false;
+    done_ += cost;
+    if (!progress_) return true;
+    const double share = done_ / (done_before_ + left_);
+    const std::size_t number = job.shape * members_ + job.member;
+    const auto target = static_cast<double>(task_.target);
+    interrupted_ =
+        !progress_({number, shapes_.size() * members_, ++epochs_done_[number], most_epochs(), 1, 1,
+                    (target + share) / static_cast<double>(task_.targets)});
+    return !interrupted_;
+  }
+  // Of the target's part of the time.
+  bool is_late(double share_of_time) const {
+    return task_.options.seconds > 0 && elapsed() > time_until(share_of_time);
+  }
+  double elapsed() const {
+    return std::chrono::duration<double>(Clock::now() - task_.started).count();
+  }
+  double time_until(double share) const {
+    return (static_cast<double>(task_.target) + share) / static_cast<double>(task_.targets) *
+           task_.options.seconds;
+  }
+  // By what the multiplications until now took.
+  bool has_time_for(double multiplications) const {
+    if (task_.options.seconds == 0 || done_ == 0) return true;
+    const double begun = time_until(0);
+    return elapsed() + multiplications * (elapsed() - begun) / done_ < time_until(1);
+  }
+  // So many epochs over so many rows, of all members of the shapes that are left.
+  double cost_of_all(double epochs, std::size_t rows) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (alive_[k]) sum += epochs * static_cast<double>(members_) * cost(k, rows);
+    }
+    return sum;
+  }
+  bool is_over() const { return interrupted_ || out_of_time_; }
+  std::size_t most_epochs() const {
+    return epochs_.first_search + (stages_.size() - 1) * epochs_.most_later + epochs_.refine;
+  }
+
+  // What may be left to do, with a shape's members after so many epochs of this stage.
+  void count_what_is_left() {
+    left_ = 0;
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (!alive_[k]) continue;
+      double own = static_cast<double>(epochs_.refine - refined_) * cost(k, rows_.rows);
+      for (std::size_t s = stage_; s < stages_.size(); ++s) {
+        const std::size_t most =
+            s == 0 ? epochs_.first_search : later_epochs(shapes_[k].architecture());
+        const std::size_t behind = s == stage_ ? shapes_[k].epochs_of_stage() : 0;
+        if (s > stage_ || shapes_[k].searches()) {
+          own += static_cast<double>(most - std::min(most, behind)) * cost(k, stages_[s]);
+        }
+      }
+      left_ += own * static_cast<double>(members_);
+    }
+  }
+
+  void search() {
+    for (; stage_ < stages_.size() && !is_over(); ++stage_) {
+      if (stage_ > 0 && !resumed_) {
+        drop_lighter_than(least_weight_of_few_rows);
+        const double least = cost_of_all(epochs_to_a_look, stages_[stage_]);
+        if (!has_time_for(least + cost_of_all(epochs_of_the_end, rows_.rows))) {
+          out_of_time_ = true;
+          break;
+        }
+      }
+      std::vector<ShapePart> parts;
+      for (std::size_t m = 0; m < members_; ++m) {
+        parts.push_back(part_of(rows_, held(m), stages_[stage_]));
+      }
+      for (std::size_t k = 0; k < shapes_.size(); ++k) {
+        if (!alive_[k]) continue;
+        if (resumed_) {
+          shapes_[k].attach(parts);
+        } else {
+          shapes_[k].search_with(parts);
+        }
+      }
+      if (!std::exchange(resumed_, false)) keep();
+      search_with(parts);
+    }
+    stage_ = stages_.size();
+  }
+
+  void search_with(const std::vector<ShapePart>& parts) {
+    const std::size_t rows = parts.front().learnt.rows;
+    const auto searches = [&](std::size_t k) { return alive_[k] && shapes_[k].searches(); };
+    for (;;) {
+      const std::vector<Job> jobs = jobs_of(searches);
+      if (jobs.empty() || is_over()) return;
+      count_what_is_left();
+      std::vector<std::size_t> done(shapes_.size());  // members
+      run_jobs(jobs, rows, [&](const Job& job) {
+        const double own = cost(job.shape, rows);
+        const bool needed = is_needed(job.shape);
+        if (!needed && must_stop()) return;
+        const double until = needed ? HUGE_VAL : search_share_of_time;
+        shapes_[job.shape].search(
+            job.member, [&] { return go_on(job, own, until); }, keeper(job));
+        const std::lock_guard lock(mutex_);
+        ++done[job.shape];
+      });
+      for (std::size_t k = 0; k < shapes_.size(); ++k) {
+        if (!searches(k)) continue;
+        if (done[k] == members_) {
+          shapes_[k].look();
+        } else if (!shapes_[k].has_looked()) {
+          alive_[k] = false;
+        }
+      }
+      keep();
+    }
+  }
+  // The first shape, the smallest, is there in any case.
+  bool is_needed(std::size_t shape) const { return shape == 0 && !shapes_[shape].has_looked(); }
+  bool must_stop() {
+    const std::lock_guard lock(mutex_);
+    return is_over();
+  }
+
+  void drop_lighter_than(double least) {
+    const std::vector<double> weights = stack();
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (alive_[k] && weights[k] < least) alive_[k] = false;
+    }
+  }
+
+  // By the rows that were held out; 0 for shapes that were dropped.
+  std::vector<double> stack() {
+    std::vector<std::vector<double>> of_alive;
+    nll_.resize(shapes_.size());
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (!alive_[k]) continue;
+      of_alive.push_back(
+          log_densities(shapes_[k].held_out_prediction(), shapes_[k].held_out().targets));
+      nll_[k] = -mean_of(of_alive.back());
+    }
+    const std::vector<double> weights = stacking_weights(of_alive);
+    std::vector<double> all(shapes_.size());
+    for (std::size_t k = 0, next = 0; k < all.size(); ++k) {
+      if (alive_[k]) all[k] = weights[next++];
+    }
+    return all;
+  }
+
+  void learn_noise() {
+    std::vector<std::size_t> left;
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (alive_[k]) left.push_back(k);
+    }
+    parallel_for(left.size(), task_.options.threads, [&](std::size_t n) {
+      shapes_[left[n]].learn_noise(noise_seeds_[left[n]], rows_);
+    });
+    drop_lighter_than(least_weight);
+    for (std::size_t k = shapes_.size(); k-- > 1;) {
+      const bool others = std::count(alive_.begin(), alive_.end(), true) > 1;
+      if (alive_[k] && others && !has_time_for(cost_of_all(epochs_of_the_end, rows_.rows))) {
+        alive_[k] = false;
+      }
+    }
+    weights_ = stack();
+  }
+
+  void refine() {
+    if (!std::exchange(refining_, true)) {
+      for (ShapeFit& shape : shapes_) shape.begin_refining();
+      keep();
+    }
+    if (!interrupted_) out_of_time_ = false;
+    const bool wanted = refined_ < epochs_.refine && !is_over();
+    if (!wanted) return;
+    if (!has_time_for(cost_of_all(epochs_of_the_end + 1, rows_.rows))) {
+      out_of_time_ = true;
+      return;
+    }
+    count_what_is_left();
+    run_jobs(jobs_of([&](std::size_t k) { return alive_[k]; }), rows_.rows, [&](const Job& job) {
+      const double own = cost(job.shape, rows_.rows);
+      shapes_[job.shape].refine(
+          job.member, rows_, epochs_.refine, [&] { return go_on(job, own, refine_share_of_time); },
+          keeper(job));
+    });
+    refined_ = epochs_.refine;
+    keep();
+  }
+
+  FittedShapes finish() {
+    FittedShapes fitted;
+    std::vector<std::size_t> order(shapes_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return weights_[a] > weights_[b]; });
+    std::vector<Job> jobs;
+    for (const std::size_t k : order) {
+      const Architecture& architecture = shapes_[k].architecture();
+      fitted.shapes.push_back({task_.target,
+                               {architecture.widths.begin() + 1, architecture.widths.end() - 1},
+                               architecture.weight_count(),
+                               weights_[k],
+                               shapes_[k].epochs(),
+                               nll_[k]});
+      for (std::size_t m = 0; alive_[k] && m < members_; ++m) jobs.push_back({k, m});
+    }
+    fitted.members.resize(jobs.size());
+    fitted.results.resize(jobs.size());
+    parallel_for(jobs.size(), task_.options.threads, [&](std::size_t n) {
+      finish(jobs[n], n == 0, fitted.members[n], fitted.results[n]);
+    });
+    hold_out(fitted);
+    return fitted;
+  }
+
+  void finish(const Job& job, bool certify, Member& member, FitResult& result) {
+    const ShapeFit& shape = shapes_[job.shape];
+    const bool keep_ledger = task_.options.ledger == LedgerMode::full;
+    double step_left = 0;
+    JointKnowledge known =
+        shape.finish(job.member, rows_, keep_ledger, certify ? &step_left : nullptr);
+    result.epochs = shape.epochs();
+    result.stopped = stopped(shape);
+    result.train_nll = shape.train_nll(job.member);
+    result.ledger_bytes = known.function.ledger.bytes();
+    if (certify) {
+      result.certificate = shape.certify(job.member, rows_, known, step_left);
+    } else {
+      result.certificate.bounded = shape.bounded(job.member, rows_);
+    }
+    member = {joint_member(std::move(known), task_.options, {task_.batch_rows, true}), task_.target,
+              weights_[job.shape] / static_cast<double>(members_)};
+  }
+
+  Stopped stopped(const ShapeFit& shape) const {
+    if (interrupted_) return Stopped::interrupted;
+    if (out_of_time_) return Stopped::time;
+    return shape.has_settled() ? Stopped::tolerance : Stopped::max_epochs;
+  }
+
+  // The mixture's predictions of the rows that were held out, and the noise's shape by them.
+  void hold_out(FittedShapes& fitted) {
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    fitted.held_out.assign(rows_.rows, {unknown, unknown, unknown, unknown});
+    std::vector<Prediction> predictions(shapes_.size());
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (alive_[k]) predictions[k] = shapes_[k].held_out_prediction();
+    }
+    std::size_t next = 0;
+    for (std::size_t m = 0; m < members_; ++m) {
+      const Range range = held(m);
+      for (std::size_t n = range.first; n < range.end; ++n, ++next) {
+        Predicted& mixed = fitted.held_out[n];
+        mixed.mean = 0;  // known
+        for (std::size_t k = 0; k < shapes_.size(); ++k) {
+          if (alive_[k]) mixed.parts.push_back(part_at(predictions[k], next, weights_[k]));
+        }
+      }
+    }
+    if (task_.options.calibration && !task_.options.noise) {
+      fitted.noise_shape = fit_shape(fitted.held_out, rows_.targets);
+    }
+    for (Predicted& mixed : fitted.held_out) {
+      if (mixed.parts.empty()) continue;
+      for (PredictedPart& part : mixed.parts) apply_shape(fitted.noise_shape, part);
+      mixed = mixture_of(std::move(mixed.parts));
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------ the checkpoint
+
+  // Of the target's state between two rounds; those of its members while they are on their way follow.
+  std::size_t slot() const { return task_.target * slots_of_target(task_); }
+  std::size_t slot(const Job& job) const { return slot() + 1 + job.shape * members_ + job.member; }
+
+  // After a round that was not interrupted.
+  void keep() {
+    if (checkpoint_ == nullptr || is_over()) return;
+    ++round_;
+    Arrays all;
+    std::vector<std::uint64_t> counts{round_, stage_, refining_ ? 1U : 0U, refined_};
+    for (const bool alive : alive_) counts.push_back(alive ? 1 : 0);
+    all.put("counts", counts);
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      all.put("shape." + std::to_string(k) + ".", shapes_[k].store());
+    }
+    const bool last = refined_ == epochs_.refine && refined_ > 0;
+    checkpoint_->keep(slot(), std::move(all), last || checkpoint_->is_due());
+  }
+  ShapeFit::AfterEpoch keeper(const Job& job) {
+    if (checkpoint_ == nullptr) return {};
+    return [this, job] {
+      if (!checkpoint_->is_due()) return;
+      Arrays own = shapes_[job.shape].store_member(job.member);
+      own.put("round", std::vector<std::uint64_t>{round_});
+      checkpoint_->keep(slot(job), std::move(own), true);
+    };
+  }
+
+  void resume() {
+    Arrays all = checkpoint_->read(slot());
+    try {
+      const auto counts = all.take<std::uint64_t>("counts", {4 + shapes_.size()});
+      round_ = counts[0];
+      stage_ = std::min<std::size_t>(counts[1], stages_.size());
+      refining_ = counts[2] == 1;
+      refined_ = std::min<std::size_t>(counts[3], epochs_.refine);
+      for (std::size_t k = 0; k < shapes_.size(); ++k) {
+        alive_[k] = counts[4 + k] == 1;
+        shapes_[k].restore(all.take_part("shape." + std::to_string(k) + "."));
+      }
+      for (const Job& job : jobs_of([&](std::size_t k) { return alive_[k]; })) resume(job);
+    } catch (const NetworkError& error) {
+      checkpoint_->fail(error.what());
+    }
+    resumed_ = true;
+  }
+  // A member's state may be from an earlier round.
+  void resume(const Job& job) {
+    if (!checkpoint_->knows(slot(job))) return;
+    Arrays own = checkpoint_->read(slot(job));
+    if (own.take<std::uint64_t>("round", {1}).front() != round_) return;
+    shapes_[job.shape].restore_member(job.member, std::move(own));
+  }
+
+  const ShapesTask& task_;
+  const Data rows_;
+  const OnProgress& progress_;
+  CheckpointFile* checkpoint_;
+  std::size_t members_;              // of a shape
+  std::vector<std::size_t> stages_;  // rows to search with
+  EpochPlan epochs_;
+  std::vector<ShapeFit> shapes_;
+  std::vector<bool> alive_;
+  std::vector<std::uint64_t> noise_seeds_;
+  std::vector<double> weights_, nll_;
+  std::size_t round_ = 0, stage_ = 0, refined_ = 0;
+  bool resumed_ = false, refining_ = false;
+
+  std::mutex mutex_;
+  std::map<std::size_t, std::size_t> epochs_done_;  // by member, for the progress
+  double done_ = 0, done_before_ = 0, left_ = 0;    // multiplications
+  bool interrupted_ = false, out_of_time_ = false;
+};
+
+}  // namespace
+
+std::size_t slots_of_target(const ShapesTask& task) {
+  return 1 + task.shapes.size() * task.options.ensemble;
+}
+
+std::vector<Architecture> default_shapes(const Architecture& like, std::size_t rows) {
+  constexpr double most_operations = 1e11;  // of an epoch over all rows
+  const std::vector<std::vector<std::size_t>> all{{5}, {20}, {20, 20}, {30, 30, 30}};
+  std::vector<Architecture> shapes;
+  for (const auto& hidden : all) {
+    Architecture shape = like;
+    shape.widths = {like.inputs()};
+    shape.widths.insert(shape.widths.end(), hidden.begin(), hidden.end());
+    shape.widths.push_back(1);
+    if (epoch_cost(shape, rows).least() <= most_operations) shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+FittedShapes fit_shapes(const ShapesTask& task, const Data& rows, const OnProgress& progress,
+                        CheckpointFile* checkpoint) {
+  return Fit(task, rows, progress, checkpoint).run();
+}
+
+}  // namespace dma::detail

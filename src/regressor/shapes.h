@@ -1,0 +1,48 @@
+// regressor/shapes.h: a mixture of networks of several shapes for one target (belief/joint_shape.h).
+//
+// All shapes search side by side. Rows that a member has not seen say how much each shape counts (stacking); those that
+// hardly do are dropped, the others learn all rows.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <dma/belief/belief.h>
+#include <dma/metrics/predicted.h>
+#include <dma/regressor/regressor.h>
+
+namespace dma::detail {
+
+class CheckpointFile;
+
+// What one fit has to do for a target.
+struct ShapesTask {
+  const RegressorOptions& options;
+  std::vector<Architecture> shapes;
+  std::size_t target = 0, targets = 1;
+  double noise_variance = 0.1;  // where learning starts, or as it was given
+  std::vector<std::size_t> batch_rows = {};
+  std::chrono::steady_clock::time_point started = {};
+};
+
+struct FittedShapes {
+  std::vector<Member> members;      // those of the heaviest shape first
+  std::vector<FitResult> results;   // one per member
+  std::vector<ShapeReport> shapes;  // likelihoods of the standardised target
+  NoiseShape noise_shape;
+  // Every row that was held out, predicted by members that had not learnt it; a NaN for the others. Standardised.
+  std::vector<Predicted> held_out;
+};
+
+// Default shapes for a table of so many rows.
+std::vector<Architecture> default_shapes(const Architecture& like, std::size_t rows);
+
+// Places that a target takes in a checkpoint.
+std::size_t slots_of_target(const ShapesTask& task);
+
+// One target per row. The checkpoint may be null.
+FittedShapes fit_shapes(const ShapesTask& task, const Data& rows, const OnProgress& progress,
+                        CheckpointFile* checkpoint);
+
+}  // namespace dma::detail
