@@ -79,6 +79,9 @@ void print_scores(const Model& model) {
   const FitReport& report = model.report;
   const bool held_out = !report.shapes.empty();
   const std::string name = held_out ? "held-out" : "cavity";
+  if (report.cavity.front().values == 0) {
+    return print_entry(name + " NLL", "unknown: there are too few rows to leave one out");
+  }
   print_entry(name + " NLL",
               fmt::format("{:.4f}, {}", report.cavity_nll(),
                           held_out || report.stream ? "each row scored before it was learnt"

@@ -344,7 +344,7 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
   std::optional<CheckpointFile> file;
   if (!checkpoint.path.empty()) {
     const std::size_t places =
-        joint ? noise.size() * (1 + shapes.size() * options.ensemble) : options.ensemble;
+        joint ? noise.size() * places_of_target(shapes.size(), options.ensemble) : options.ensemble;
     file.emplace(checkpoint, options, rows, places);
   }
   CheckpointFile* kept = file ? &*file : nullptr;

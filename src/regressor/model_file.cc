@@ -151,6 +151,11 @@ int format_version(const SafetensorsFile& file) {
 // Marks what an older format lacks as unknown; unknown numbers are NaN.
 void complete(Json& report, int version) {
   if (version < 11) report["shapes"] = Json::array();
+  for (Json& shape : report.at("shapes")) {
+    if (shape.at("held_out_nll").is_null()) {
+      shape["held_out_nll"] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
   if (report.at("train_nll").is_null()) {
     report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
   }

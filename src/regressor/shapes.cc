@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -209,7 +210,7 @@ class Fit {
   // Before an epoch of this cost: whether it is to be done.
   bool go_on(const Job& job, double cost, double share_of_time) {
     const std::lock_guard lock(mutex_);
-    if (is_late(share_of_time)) out_of_time_ = true;
+    if (is_late(share_of_time)) run_out_of_time();
     if (interrupted_ || out_of_time_) return false;
     done_ += cost;
     if (!progress_) return true;
@@ -247,6 +248,7 @@ class Fit {
     return sum;
   }
   bool is_over() const { return interrupted_ || out_of_time_; }
+  void run_out_of_time() { out_of_time_ = limited_ = true; }
   std::size_t most_epochs() const {
     return epochs_.first_search + (stages_.size() - 1) * epochs_.most_later + epochs_.refine;
   }
@@ -275,7 +277,7 @@ class Fit {
         drop_lighter_than(least_weight_of_few_rows);
         const double least = cost_of_all(epochs_to_a_look, stages_[stage_]);
         if (!has_time_for(least + cost_of_all(epochs_of_the_end, rows_.rows))) {
-          out_of_time_ = true;
+          run_out_of_time();
           break;
         }
       }
@@ -381,13 +383,10 @@ class Fit {
       for (ShapeFit& shape : shapes_) shape.begin_refining();
       keep();
     }
-    if (!interrupted_) out_of_time_ = false;
+    out_of_time_ = false;
     const bool wanted = refined_ < epochs_.refine && !is_over();
     if (!wanted) return;
-    if (!has_time_for(cost_of_all(epochs_of_the_end + 1, rows_.rows))) {
-      out_of_time_ = true;
-      return;
-    }
+    if (!has_time_for(cost_of_all(epochs_of_the_end + 1, rows_.rows))) return run_out_of_time();
     count_what_is_left();
     run_jobs(jobs_of([&](std::size_t k) { return alive_[k]; }), rows_.rows, [&](const Job& job) {
       const double own = cost(job.shape, rows_.rows);
@@ -446,7 +445,7 @@ class Fit {
 
   Stopped stopped(const ShapeFit& shape) const {
     if (interrupted_) return Stopped::interrupted;
-    if (out_of_time_) return Stopped::time;
+    if (limited_) return Stopped::time;
     return shape.has_settled() ? Stopped::tolerance : Stopped::max_epochs;
   }
 
@@ -482,7 +481,7 @@ class Fit {
   // ------------------------------------------------------------------------------------------ the checkpoint
 
   // Of the target's state between two rounds; those of its members while they are on their way follow.
-  std::size_t slot() const { return task_.target * slots_of_target(task_); }
+  std::size_t slot() const { return task_.target * places_of_target(shapes_.size(), members_); }
   std::size_t slot(const Job& job) const { return slot() + 1 + job.shape * members_ + job.member; }
 
   // After a round that was not interrupted.
@@ -552,25 +551,53 @@ class Fit {
   std::mutex mutex_;
   std::map<std::size_t, std::size_t> epochs_done_;  // by member, for the progress
   double done_ = 0, done_before_ = 0, left_ = 0;    // multiplications
-  bool interrupted_ = false, out_of_time_ = false;
+  bool interrupted_ = false;
+  bool out_of_time_ = false;  // of this part of the fit
+  bool limited_ = false;      // of any
 };
 
 }  // namespace
 
-std::size_t slots_of_target(const ShapesTask& task) {
-  return 1 + task.shapes.size() * task.options.ensemble;
+std::size_t places_of_target(std::size_t shapes, std::size_t members) {
+  return 1 + shapes * members;
 }
 
+namespace {
+
+constexpr double most_operations = 1.5e11;  // of an epoch over all rows: seconds
+
+Architecture with_hidden(const Architecture& like, const std::vector<std::size_t>& hidden,
+                         double share) {
+  Architecture shape = like;
+  shape.widths = {like.inputs()};
+  for (const std::size_t units : hidden) {
+    shape.widths.push_back(static_cast<std::size_t>(share * static_cast<double>(units)));
+  }
+  shape.widths.push_back(1);
+  return shape;
+}
+
+// With as many units as can be afforded; none if that is not one a layer.
+std::optional<Architecture> affordable(const Architecture& like,
+                                       const std::vector<std::size_t>& hidden, std::size_t rows) {
+  constexpr double step = 0.95;
+  const auto least = static_cast<double>(*std::min_element(hidden.begin(), hidden.end()));
+  for (double share = 1; share * least >= 1; share *= step) {
+    Architecture shape = with_hidden(like, hidden, share);
+    if (epoch_cost(shape, rows).least() <= most_operations) return shape;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::vector<Architecture> default_shapes(const Architecture& like, std::size_t rows) {
-  constexpr double most_operations = 1e11;  // of an epoch over all rows
   const std::vector<std::vector<std::size_t>> all{{5}, {20}, {20, 20}, {30, 30, 30}};
   std::vector<Architecture> shapes;
   for (const auto& hidden : all) {
-    Architecture shape = like;
-    shape.widths = {like.inputs()};
-    shape.widths.insert(shape.widths.end(), hidden.begin(), hidden.end());
-    shape.widths.push_back(1);
-    if (epoch_cost(shape, rows).least() <= most_operations) shapes.push_back(std::move(shape));
+    auto shape = affordable(like, hidden, rows);
+    if (!shape || (!shapes.empty() && shapes.back().widths == shape->widths)) continue;
+    shapes.push_back(*std::move(shape));
   }
   return shapes;
 }

@@ -35,11 +35,12 @@ struct FittedShapes {
   std::vector<Predicted> held_out;
 };
 
-// Default shapes for a table of so many rows.
+// Default shapes for a table of so many rows. With many they have fewer units, so that an epoch stays affordable; one that
+// would be like a smaller one is left out.
 std::vector<Architecture> default_shapes(const Architecture& like, std::size_t rows);
 
 // Places that a target takes in a checkpoint.
-std::size_t slots_of_target(const ShapesTask& task);
+std::size_t places_of_target(std::size_t shapes, std::size_t members);
 
 // One target per row. The checkpoint may be null.
 FittedShapes fit_shapes(const ShapesTask& task, const Data& rows, const OnProgress& progress,

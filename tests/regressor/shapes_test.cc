@@ -1,0 +1,84 @@
+// The shapes of a mixture: which there are, what they weigh, and what a limit of time leaves of them.
+#include "regressor/shapes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "sanitized.h"
+#include "wave_table.h"
+
+namespace dma {
+namespace {
+
+using test::wave_table;
+
+std::vector<std::vector<std::size_t>> widths_for(std::size_t inputs, std::size_t rows) {
+  std::vector<std::vector<std::size_t>> widths;
+  const Architecture like{.widths = {inputs, 1, 1}, .slopes = {0}, .bias = {true}};
+  for (const Architecture& shape : detail::default_shapes(like, rows)) {
+    widths.push_back(shape.widths);
+  }
+  return widths;
+}
+
+TEST(Shapes, AreFourFromShallowToDeep) {
+  EXPECT_EQ(widths_for(8, 500), (std::vector<std::vector<std::size_t>>{
+                                    {8, 5, 1}, {8, 20, 1}, {8, 20, 20, 1}, {8, 30, 30, 30, 1}}));
+}
+
+// No jump: ten per cent more rows cost a layer no more than a unit or a fifth of them. (A wide table loses more at once
+// where the form of messages, which costs any number of units the same, gets too dear: 20 of 500 inputs become 9.)
+TEST(Shapes, ShrinkWithTheRows) {
+  for (const std::size_t inputs : {5U, 20U, 60U}) {
+    auto before = widths_for(inputs, 1000);
+    for (std::size_t rows = 1100; rows < 60'000; rows += rows / 10) {
+      const auto now = widths_for(inputs, rows);
+      ASSERT_FALSE(now.empty());
+      for (std::size_t k = 0; now.size() == before.size() && k < now.size(); ++k) {
+        for (std::size_t l = 1; l + 1 < now[k].size(); ++l) {
+          const std::size_t step = std::max<std::size_t>(1, before[k][l] / 5);
+          EXPECT_LE(now[k][l], before[k][l]) << inputs << " " << rows;
+          EXPECT_GE(now[k][l] + step, before[k][l]) << inputs << " " << rows;
+        }
+      }
+      before = now;
+    }
+  }
+}
+
+TEST(Shapes, CarryTheWholeWeight) {
+  const auto model = Regressor::fit(wave_table(120, 0.3, 3), {.target = "y", .epochs = 30});
+  double of_shapes = 0;
+  double before = 1;
+  std::size_t alive = 0;
+  for (const ShapeReport& shape : model.report().shapes) {
+    EXPECT_LE(shape.weight, before);
+    before = shape.weight;
+    of_shapes += shape.weight;
+    alive += shape.weight > 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(of_shapes, 1, 1e-12);
+  double of_members = 0;
+  for (const Member& member : model.model().members) of_members += member.weight;
+  EXPECT_NEAR(of_members, 1, 1e-12);
+  EXPECT_EQ(model.report().shapes.size(), 4U);
+  EXPECT_EQ(model.model().members.size(), 3 * alive);
+}
+
+// Without a limit this takes minutes.
+TEST(Shapes, AFitEndsAboutWhenItIsToldTo) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto model = Regressor::fit(wave_table(4000, 0.3, 3), {.target = "y", .seconds = 1});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (!test::sanitized) {
+    EXPECT_LT(took.count(), 10);
+  }
+  EXPECT_EQ(model.report().stopped, Stopped::time);
+  EXPECT_LT(model.evaluate(wave_table(500, 0.3, 4)).front().rmse, 5);
+}
+
+}  // namespace
+}  // namespace dma
