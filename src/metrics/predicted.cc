@@ -86,7 +86,7 @@ double quantile_near_zero(const Gaussians& all, double probability, double z) {
   for (int step = 0; step < 200; ++step) {
     const Below at = below(all, x);
     (at.probability < probability ? low : high) = x;
-    double next = x + (probability - at.probability) / at.density;
+    double next = at.density > 0 ? x + (probability - at.probability) / at.density : high;
     if (!(next > low && next < high)) next = low + (high - low) / 2;
     const bool settled = std::abs(next - x) <= 1e-13 * (1 + std::abs(next));
     x = next;

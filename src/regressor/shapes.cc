@@ -122,7 +122,9 @@ std::vector<double> log_densities(const Prediction& prediction, std::span<const 
   return result;
 }
 
+// NaN if there are none.
 double mean_of(const std::vector<double>& values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
