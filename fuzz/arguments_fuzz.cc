@@ -28,6 +28,7 @@ const std::map<std::string, Documented>& documented() {
       {"fit --slope", {0, 1, false}},
       {"fit --ensemble", {1, 1000, true}},
       {"fit --epochs", {1, 1000000, true}},
+      {"fit --time", {0, finite, false}},
       {"fit --tolerance", {0, finite, false}},
       {"fit --patience", {0, 1000000, true}},
       {"fit --batch-size", {1, any, true}},
