@@ -82,6 +82,15 @@ void ShapeFit::search_with(std::span<const ShapePart> parts) {
   go_back_to_best();
 }
 
+JointSettings ShapeFit::settings_for(std::size_t epochs, const GoOn& go_on) const {
+  JointSettings settings;
+  settings.epochs = epochs;
+  settings.tolerance = options_.tolerance;
+  settings.patience = options_.patience;
+  settings.go_on = [&go_on](std::size_t) { return go_on(); };
+  return settings;
+}
+
 void ShapeFit::advance(Member& member, const Data& rows, RowTerms& terms,
                        const JointSettings& settings, const AfterEpoch& after_epoch,
                        JointPosterior* reached) {
@@ -101,11 +110,7 @@ void ShapeFit::search(std::size_t m, const GoOn& go_on, const AfterEpoch& after_
   const ShapePart& part = parts_[m];
   const Data rows = part.learnt.data();
   const auto terms = member.likelihood->terms(rows.targets);
-  JointSettings settings;
-  settings.epochs = epochs_at(looks_);
-  settings.tolerance = options_.tolerance;
-  settings.patience = options_.patience;
-  settings.go_on = [&](std::size_t) { return go_on(); };
+  JointSettings settings = settings_for(epochs_at(looks_), go_on);
   if (stage_ > 0) settings.start_near_the_end();
   JointPosterior reached;
   advance(member, rows, *terms, settings, after_epoch, &reached);
@@ -191,11 +196,7 @@ std::unique_ptr<RowTerms> ShapeFit::terms_of(const Member& member, const Data& r
 void ShapeFit::refine(std::size_t m, const Data& rows, std::size_t epochs, const GoOn& go_on,
                       const AfterEpoch& after_epoch) {
   Member& member = members_[m];
-  JointSettings settings;
-  settings.epochs = epochs;
-  settings.tolerance = options_.tolerance;
-  settings.patience = options_.patience;
-  settings.go_on = [&](std::size_t) { return go_on(); };
+  JointSettings settings = settings_for(epochs, go_on);
   settings.start_near_the_end();
   advance(member, rows, *terms_of(member, rows), settings, after_epoch, nullptr);
 }

@@ -114,6 +114,7 @@ class ShapeFit {
   std::size_t most_epochs() const;
   std::size_t epochs_at(std::size_t look) const;
   void go_back_to_best();
+  JointSettings settings_for(std::size_t epochs, const GoOn& go_on) const;
   void advance(Member& member, const Data& rows, RowTerms& terms, const JointSettings& settings,
                const AfterEpoch& after_epoch, JointPosterior* reached);
   std::unique_ptr<RowTerms> terms_of(const Member& member, const Data& rows) const;

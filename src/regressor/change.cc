@@ -124,6 +124,10 @@ void require_old_rows(const Model& model, const ChangeOptions& options) {
                                 "cannot be learnt again");
 }
 
+bool fits_anew(const Model& model, const ChangeOptions& options) {
+  return options.data != nullptr && model.options.belief == BeliefKind::joint;
+}
+
 // A joint belief that has all rows is fitted anew: how long to learn and how large the noise is, only rows that were not
 // learnt can say.
 Model fit_anew(const Model& model, Plan& plan, const ChangeOptions& options, ChangeReport& report) {
@@ -144,9 +148,7 @@ Model fit_anew(const Model& model, Plan& plan, const ChangeOptions& options, Cha
 // Carries out the plan on a copy of the model, and reports what happened.
 Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
                 ChangeReport& report) {
-  if (options.data != nullptr && model.options.belief == BeliefKind::joint) {
-    return fit_anew(model, plan, options, report);
-  }
+  if (fits_anew(model, options)) return fit_anew(model, plan, options, report);
   Model next{model.options, model.encoder, {}, {}, {}, model.shapes, model.report};
   const std::size_t batch_size = model.report.batch_size;
   const std::size_t appended = plan.change.append.rows;
@@ -205,7 +207,9 @@ Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
   if (options.data != nullptr) {
     next.report.train_nll = detail::mean_nll(after, looked_at.rows.targets, next.encoder);
   }
-  if (options.compare) {
+  if (options.compare && fits_anew(model, options)) {
+    report.compared = distance(after, after);
+  } else if (options.compare) {
     const Model anew =
         detail::fit_rows(model.encoder, model.options, plan.remaining, next.row_hashes, {});
     report.compared = distance(after, predict(anew));
@@ -218,9 +222,8 @@ Model forget(const Model& model, const std::vector<bool>& gone, const Rows* give
              const ChangeOptions& options, ChangeReport& report) {
   const auto start = std::chrono::steady_clock::now();
   require_old_rows(model, options);
-  const bool fits_anew = options.data != nullptr && model.options.belief == BeliefKind::joint;
   require(
-      model.options.ledger == LedgerMode::full || fits_anew,
+      model.options.ledger == LedgerMode::full || fits_anew(model, options),
       "only a model with the ledger 'full' can forget: the others do not keep what a batch taught");
   std::vector<std::size_t> remove;
   std::size_t others = 0;

@@ -112,9 +112,7 @@ std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t
     const std::size_t outputs = own.mean.size() / rows;
     for (std::size_t n = 0; n < own.mean.size(); ++n) {
       const std::size_t target = members[m].target + n % outputs;
-      PredictedPart part{own.mean[n], std::sqrt(own.epistemic_variance[n]),
-                         std::sqrt(own.noise_variance[n]),
-                         own.noise_spread.empty() ? 0 : own.noise_spread[n], members[m].weight};
+      PredictedPart part = part_at(own, n, members[m].weight);
       if (!shapes.empty()) apply_shape(shapes[target], part);
       result[n / outputs * targets.size() + target].parts.push_back(part);
     }

@@ -24,6 +24,12 @@ double log_posterior(const NoiseShape& shape, std::span<const Predicted> predict
 
 }  // namespace
 
+PredictedPart part_at(const Prediction& prediction, std::size_t n, double weight) {
+  return {prediction.mean[n], std::sqrt(prediction.epistemic_variance[n]),
+          std::sqrt(prediction.noise_variance[n]),
+          prediction.noise_spread.empty() ? 0 : prediction.noise_spread[n], weight};
+}
+
 // E[exp(g)] if g gains N(shift, spread^2).
 void apply_shape(const NoiseShape& shape, PredictedPart& part) {
   part.noise_std *= std::exp((shape.shift + shape.spread * shape.spread / 2) / 2);

@@ -9,6 +9,9 @@
 
 namespace dma::detail {
 
+// What a prediction of standardised targets says of one of them.
+PredictedPart part_at(const Prediction& prediction, std::size_t n, double weight);
+
 void apply_shape(const NoiseShape& shape, PredictedPart& part);
 
 // The most likely shape, given predictions as mixtures of parts and the values; those whose mean is NaN are left out.

@@ -109,11 +109,6 @@ ShapePart part_of(const Data& rows, const Range& held, std::size_t most) {
 
 // ---------------------------------------------------------------------------------------------- predictions
 
-PredictedPart part_at(const Prediction& prediction, std::size_t n, double weight) {
-  return {prediction.mean[n], std::sqrt(prediction.epistemic_variance[n]),
-          std::sqrt(prediction.noise_variance[n]), prediction.noise_spread[n], weight};
-}
-
 std::vector<double> log_densities(const Prediction& prediction, std::span<const double> targets) {
   std::vector<double> result;
   for (std::size_t n = 0; n < targets.size(); ++n) {
