@@ -199,8 +199,9 @@ Json certificate_figure(const Model& model) {
                 fmt::format("Learnt precisions equal to {:g} or {:g}; at the upper bound their "
                             "weights, often those of one column, are switched off.",
                             least_prior_precision, most_prior_precision));
-    entries.add("noise at its minimum", std::to_string(bounded.noise_variances),
-                fmt::format("Rows, over all members, whose noise variance is {:g} of the target's.",
+    entries.add("noise at a bound", std::to_string(bounded.noise_variances),
+                fmt::format("Rows, over all members, whose noise variance is {:g} of the target's, "
+                            "or of whose noise little more is known than nothing.",
                             least_noise_variance));
     entries.add(
         "noise levels bounded", std::to_string(bounded.noise_levels),

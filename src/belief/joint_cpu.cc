@@ -14,6 +14,18 @@ struct Expansion {
       : roots(rows * outputs * outputs), slopes(rows * outputs) {}
 };
 
+// R s of every row, R column by column: the gradient of log p(y | f) by its outputs.
+std::vector<double> slopes_by_output(const Expansion& at, std::size_t outputs) {
+  std::vector<double> result(at.slopes.size());
+  for (std::size_t n = 0; n < result.size(); ++n) {
+    const std::size_t row = n / outputs * outputs;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      result[row + i] += at.roots[n * outputs + i] * at.slopes[n];
+    }
+  }
+  return result;
+}
+
 // The message's mean counts from 0, the slope from the weights.
 void fill_ledger(std::span<const double> inputs, const Expansion& at, const Vector& steps,
                  JointLedger& ledger) {
@@ -248,6 +260,26 @@ class Cpu final : public JointBackend {
                    result.data() + first * outputs);
     });
     return result;
+  }
+  Vector gradient(const NetworkAt& network, std::span<const double> inputs,
+                  const RowTerms& terms) const override {
+    const Architecture& architecture = network.architecture;
+    const std::size_t outputs = architecture.outputs();
+    Vector sum = Vector::Zero(network.weights.size());
+    each_block(terms.rows(), [&](std::size_t first, std::size_t count) {
+      std::vector<double> values(count * outputs);
+      const Block block(architecture, network.unit, network.weights, inputs, first, count,
+                        values.data());
+      Expansion at(count, outputs);
+      terms.expand(first, values, at.roots.data(), at.slopes.data());
+      block.each_layer(slopes_by_output(at, outputs), [&](std::size_t l, const Matrix& units,
+                                                          const Matrix& back) {
+        const Dense layer = architecture.layer(l);
+        backend::add_product(backend::operand(units).transposed(), backend::operand(back),
+                             {sum.data() + layer.first, layer.inputs, layer.units, layer.inputs});
+      });
+    });
+    return sum;
   }
   std::unique_ptr<MessageSum> messages(const NetworkAt& network, std::span<const double> inputs,
                                        const RowTerms& terms, JointLedger* ledger,

@@ -99,6 +99,11 @@ class JointNetwork {
   std::optional<double> learn_precisions(const MessageSum& sum);
   bool step(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,
             double& damping, double& gain);
+  double step_on(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,
+                 const PosteriorFactor& factor, double loss);
+  double loss(std::span<const double> inputs, const RowTerms& terms) const {
+    return terms.loss(values(inputs, terms.rows())) + prior_loss();
+  }
   Vector prior() const;
 
   Architecture architecture_;

@@ -1,5 +1,7 @@
 #include "belief/joint_predictor.h"
 
+#include <algorithm>
+
 #include <dma/base/parallel.h>
 
 #include "belief/joint_algebra.h"
@@ -39,7 +41,10 @@ Prediction KnowledgePredictor::predict(std::span<const double> inputs, std::size
   return predictive(*likelihood_, outputs(inputs, rows, threads));
 }
 
-Prediction predictive(const Likelihood& likelihood, const OutputMoments& moments) {
+Prediction predictive(const Likelihood& likelihood, OutputMoments moments) {
+  for (double& variance : moments.log_scale_variance) {
+    variance = std::min(variance, most_log_noise_variance);
+  }
   Prediction result = likelihood.predictive(moments.outputs(), moments.log_scale());
   // Members of a mixture that disagree on the noise are to be mixed by its log.
   if (result.noise_spread.empty()) result.noise_spread.resize(result.mean.size());

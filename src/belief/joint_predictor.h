@@ -11,7 +11,7 @@
 namespace dma::detail {
 
 // Of the targets, given what is believed of the outputs.
-Prediction predictive(const Likelihood& likelihood, const OutputMoments& moments);
+Prediction predictive(const Likelihood& likelihood, OutputMoments moments);
 
 class KnowledgePredictor final : public Predictor {
  public:

@@ -8,6 +8,7 @@
 #include "belief/joint_cavity.h"
 #include "belief/joint_certificate.h"
 #include "belief/joint_predictor.h"
+#include "belief/noise_shape.h"
 #include "belief/training.h"
 
 namespace dma::detail {
@@ -35,6 +36,14 @@ Arrays stored(const Likelihood& likelihood) {
   Arrays parameters;
   likelihood.store(parameters);
   return parameters;
+}
+
+// The noise is learnt once the search is over; until then tails stand for rows with more of it than others.
+double score_of(const Missed& missed, const Likelihood& likelihood) {
+  if (!likelihood.has_scale() || !likelihood.learns()) {
+    return likelihood.mean_nll(missed.targets, {missed.values, missed.variances});
+  }
+  return nll_with_tails(missed.misses(), noise_variance(likelihood).front());
 }
 
 void restore_from(Arrays parameters, Likelihood& likelihood) { likelihood.restore(parameters); }
@@ -78,7 +87,10 @@ void ShapeFit::search_with(std::span<const ShapePart> parts) {
   if (!has_looked()) return;
   ++stage_;
   looks_ = 0;
+  // What was best with fewer rows is where the members go on from, but not what they are measured by: it owes its score
+  // to being less sure.
   best_.looks_since = 0;
+  best_.score = HUGE_VAL;
   go_back_to_best();
 }
 
@@ -130,12 +142,13 @@ void ShapeFit::look() {
   auto likelihood = best_.likelihood->clone();
   const Outputs outputs{now.values, now.variances};
   if (now.rows() > 0) likelihood->learn(now.targets, outputs);
-  const double score = now.rows() > 0 ? likelihood->mean_nll(now.targets, outputs) : 0;
   now.squares = likelihood->squares(now.targets, outputs);
+  const double score = now.rows() > 0 ? score_of(now, *likelihood) : 0;
   ++looks_;
   ++best_.looks_since;
+  best_.last_gain = std::max(0.0, best_.score - score);
   if (!std::isfinite(best_.score) || score < best_.score - options_.tolerance) {
-    best_ = {score, 0, std::move(now), std::move(likelihood)};
+    best_ = {score, best_.last_gain, 0, std::move(now), std::move(likelihood)};
     for (Member& member : members_) member.best = member.network;
   }
   // With more rows a look costs more, and the way is known.
@@ -143,6 +156,16 @@ void ShapeFit::look() {
       stage_ == 0 ? options_.patience : std::min<std::size_t>(1, options_.patience);
   settled_ = all_settled || is_over(best_.looks_since, options_.tolerance, patience);
   searches_ = !settled_ && epochs_of_stage() < most_epochs();
+}
+
+std::optional<double> ShapeFit::could_reach() const {
+  constexpr std::size_t least_looks = 6;
+  if (looks_ < least_looks) return {};
+  double score = best_.score;
+  for (std::size_t look = looks_; epochs_at(look - 1) < most_epochs(); ++look) {
+    score -= best_.last_gain;
+  }
+  return score;
 }
 
 std::size_t ShapeFit::epochs() const {
@@ -183,7 +206,7 @@ Prediction ShapeFit::held_out_prediction() const {
     moments.log_scale_mean = std::move(noise.mean);
     moments.log_scale_variance = std::move(noise.variance);
   }
-  return predictive(*best_.likelihood, moments);
+  return predictive(*best_.likelihood, std::move(moments));
 }
 
 std::unique_ptr<RowTerms> ShapeFit::terms_of(const Member& member, const Data& rows) const {
@@ -218,7 +241,7 @@ JointKnowledge ShapeFit::finish(std::size_t m, const Data& rows, bool keep_ledge
 Bounded ShapeFit::bounded(std::size_t m, const Data& rows) const {
   const Member& member = members_[m];
   return {member.network.bounded_precisions() + (noise_ ? noise_->bounded_precisions : 0),
-          terms_of(member, rows)->rows_at_floor(), 0};
+          terms_of(member, rows)->rows_at_floor() + (noise_ ? noise_->bounded_rows : 0), 0};
 }
 
 Certificate ShapeFit::certify(std::size_t m, const Data& rows, const JointKnowledge& known,
@@ -235,6 +258,7 @@ Arrays ShapeFit::store() const {
   all.put("counts", std::vector<std::uint64_t>{stage_, looks_, best_.looks_since,
                                                searches_ ? 1U : 0U, settled_ ? 1U : 0U});
   all.put("score", best_.score);
+  all.put("last_gain", best_.last_gain);
   all.put("inputs", best_.missed.inputs);
   all.put("targets", best_.missed.targets);
   all.put("values", best_.missed.values);
@@ -273,6 +297,7 @@ void ShapeFit::restore(Arrays all) {
   settled_ = counts[4] == 1;
   best_.looks_since = counts[2];
   best_.score = all.take_number("score");
+  best_.last_gain = all.take_number("last_gain");
   best_.missed.inputs = all.take<double>("inputs");
   best_.missed.targets = all.take<double>("targets");
   best_.missed.values = all.take<double>("values");

@@ -63,7 +63,9 @@ class ShapeFit {
   bool has_looked() const { return looks_ > 0 || stage_ > 0; }
   std::size_t epochs() const;  // of the member that took longest, all in all
   std::size_t epochs_of_stage() const { return looks_ == 0 ? 0 : epochs_at(looks_ - 1); }
-  double score() const { return best_.score; }   // mean NLL of the parts at the best look
+  double score() const { return best_.score; }  // mean NLL of the parts at the best look
+  // What the score would be if all looks that are left gained as much as the last one. Known after a few.
+  std::optional<double> could_reach() const;
   bool has_settled() const { return settled_; }  // the search, before its epochs were used up
   // What was believed of the parts then, member by member.
   const Missed& held_out() const { return best_.missed; }
@@ -105,6 +107,7 @@ class ShapeFit {
   };
   struct Best {
     double score = HUGE_VAL;
+    double last_gain = 0;  // of the score, at the last look
     std::size_t looks_since = 0;
     Missed missed = {};
     std::unique_ptr<Likelihood> likelihood = {};

@@ -5,7 +5,6 @@
 
 #include "likelihood/gaussian.h"
 #include "likelihood/log_variance.h"
-#include "likelihood/noise.h"
 
 namespace dma::detail {
 namespace {
@@ -61,14 +60,16 @@ NoiseInputs inputs_of(const Missed& missed) {
 
 // The log of the noise that is most likely if it is the same everywhere.
 double log_of_constant(const Missed& missed) {
-  std::vector<Miss> misses;
-  for (std::size_t n = 0; n < missed.rows(); ++n) {
-    misses.push_back({missed.squares[n], missed.variances[n]});
-  }
-  return std::log(std::max(most_likely_noise(misses), least_noise_variance));
+  return std::log(std::max(most_likely_noise(missed.misses()), least_noise_variance));
 }
 
 }  // namespace
+
+std::vector<Miss> Missed::misses() const {
+  std::vector<Miss> result;
+  for (std::size_t n = 0; n < rows(); ++n) result.push_back({squares[n], variances[n]});
+  return result;
+}
 
 std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const double> values,
                                  const NoiseInputs& known) {
@@ -98,7 +99,11 @@ NoiseNetwork learn_noise(const Missed& missed, const Architecture& function, boo
   LogVarianceTerms terms(missed.squares, missed.variances);
   network.fit(inputs, terms,
               {.epochs = most_noise_epochs, .evidence_from = 2, .evidence_every = 1});
-  return {network.posterior(inputs, terms, false), known, network.bounded_precisions()};
+  NoiseNetwork learnt{network.posterior(inputs, terms, false), known, network.bounded_precisions()};
+  const OutputMoments moments = outputs_of(learnt.log_noise, inputs, missed.rows());
+  learnt.bounded_rows = static_cast<std::size_t>(std::ranges::count_if(
+      moments.variance, [](double v) { return v > most_log_noise_variance; }));
+  return learnt;
 }
 
 std::vector<double> noise_variances(const JointPosterior& log_noise, const NoiseInputs& known,

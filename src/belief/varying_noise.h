@@ -7,8 +7,14 @@
 #include <dma/belief/joint_posterior.h>
 
 #include "belief/joint_network.h"
+#include "likelihood/noise.h"
 
 namespace dma::detail {
+
+// The units of a noise network are bounded, which its linearisation does not know: far out, or with many columns, it says
+// that the noise could be anything. No more than this is believed: a noise variance e^2 times as large or as small is
+// within one deviation.
+inline constexpr double most_log_noise_variance = 4;
 
 // The inputs and the function's standardised value, row by row; nothing further out than the rows the noise
 // was learnt from: noise is not extrapolated.
@@ -22,12 +28,14 @@ struct Missed {
   std::vector<double> squares;            // see Likelihood::squares
 
   std::size_t rows() const { return targets.size(); }
+  std::vector<Miss> misses() const;
 };
 
 struct NoiseNetwork {
   JointPosterior log_noise;
   NoiseInputs inputs;
   std::size_t bounded_precisions = 0;
+  std::size_t bounded_rows = 0;  // of those it was learnt from: see most_log_noise_variance
 };
 
 // The seed draws the weights that it starts from.

@@ -9,7 +9,7 @@
 
 #include "base/require.h"
 #include "regressor/checkpoint.h"
-#include "regressor/noise_shape.h"
+#include "belief/noise_shape.h"
 #include "regressor/shapes.h"
 
 namespace dma::detail {

@@ -15,9 +15,9 @@
 
 #include "belief/joint_backend.h"
 #include "belief/joint_shape.h"
+#include "belief/noise_shape.h"
 #include "regressor/checkpoint.h"
 #include "regressor/members.h"
-#include "regressor/noise_shape.h"
 #include "regressor/stacking.h"
 
 namespace dma::detail {
@@ -322,6 +322,7 @@ class Fit {
           alive_[k] = false;
         }
       }
+      drop_what_cannot_help();
       keep();
     }
   }
@@ -332,6 +333,23 @@ class Fit {
     return is_over();
   }
 
+  // Shapes that would count for nothing as they are, and could not become the best.
+  void drop_what_cannot_help() {
+    double best = HUGE_VAL;
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (alive_[k] && shapes_[k].has_looked()) best = std::min(best, shapes_[k].score());
+    }
+    std::vector<std::size_t> behind;
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (!alive_[k] || !shapes_[k].searches()) continue;
+      if (const auto reach = shapes_[k].could_reach(); reach && *reach > best) behind.push_back(k);
+    }
+    if (behind.empty()) return;
+    const std::vector<double> weights = stack();
+    for (const std::size_t k : behind) {
+      if (weights[k] < least_weight_of_few_rows) alive_[k] = false;
+    }
+  }
   void drop_lighter_than(double least) {
     const std::vector<double> weights = stack();
     for (std::size_t k = 0; k < shapes_.size(); ++k) {

@@ -8,6 +8,8 @@
 #include <dma/likelihood/gaussian.h>
 #include <dma/special/random.h>
 
+#include "belief/noise_shape.h"
+
 namespace dma::detail {
 namespace {
 
@@ -115,12 +117,10 @@ TEST(Shape, GoesBackToTheBestLook) {
   }
   EXPECT_EQ(last, best);
   EXPECT_EQ(shape.epochs(), 60U);
-  // What is held out was predicted at the best look, so its mean density is the score.
+  // What is held out was predicted at the best look, so it has its score.
   shape.begin_refining();
-  const Prediction held = shape.held_out_prediction();
-  EXPECT_NEAR(
-      shape.likelihood().mean_nll(shape.held_out().targets, {held.mean, held.epistemic_variance}),
-      best, 1e-12);
+  EXPECT_EQ(nll_with_tails(shape.held_out().misses(), noise_variance(shape.likelihood()).front()),
+            best);
 }
 
 // More rows for the same members: they go on, and predict what they still do not see better.
@@ -142,6 +142,43 @@ TEST(Shape, GoesOnWithMoreRows) {
   EXPECT_TRUE(shape.searches());
   search(shape);
   EXPECT_LT(shape.score(), with_few - 0.2);
+}
+
+// Few rows leave members unsure, and rows that they miss by much cost them little: the score may get worse with more rows,
+// which is no reason to go back. Here the further rows are wrong.
+TEST(Shape, IsMeasuredAnewWithMoreRows) {
+  const Rows rows = wave(240, 6, [](double) { return 0.1; });
+  const std::vector<ShapePart> few = parts_of(rows);
+  std::vector<ShapePart> more = few;
+  for (ShapePart& part : more) part.learnt.append(wave(80, 7, [](double) { return 3; }).data());
+  ShapeFit shape(deep, *learnt_noise(), options(10));
+  shape.search_with(few);
+  search(shape);
+  const double with_few = shape.score();
+  const std::vector<double> before = shape.held_out().values;
+  shape.search_with(more);
+  search(shape);
+  EXPECT_GT(shape.score(), with_few + 0.1);
+  EXPECT_NE(shape.held_out().values, before);
+}
+
+// After six of eight looks, at epochs 30, 40 and 50: two more gains like the last.
+TEST(Shape, KnowsWhatItCouldReach) {
+  const Rows rows = wave(240, 8, [](double) { return 0.02; });
+  const std::vector<ShapePart> parts = parts_of(rows);
+  ShapeOptions patient = options(50);
+  patient.tolerance = 0;
+  ShapeFit shape(deep, *learnt_noise(), patient);
+  shape.search_with(parts);
+  double before = HUGE_VAL;
+  for (int look = 1; look <= 6; ++look) {
+    EXPECT_FALSE(shape.could_reach());
+    before = shape.score();
+    for (std::size_t m = 0; m < 3; ++m) shape.search(m, always, {});
+    shape.look();
+  }
+  EXPECT_LT(shape.score(), before);
+  EXPECT_NEAR(shape.could_reach().value(), shape.score() - 2 * (before - shape.score()), 1e-12);
 }
 
 // Stored between looks and in the middle of a search, it goes on to the same bits.

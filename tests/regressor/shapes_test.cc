@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "sanitized.h"
@@ -66,6 +68,24 @@ TEST(Shapes, CarryTheWholeWeight) {
   EXPECT_NEAR(of_members, 1, 1e-12);
   EXPECT_EQ(model.report().shapes.size(), 4U);
   EXPECT_EQ(model.model().members.size(), 3 * alive);
+}
+
+// Five units cannot follow three waves, and more epochs do not change that.
+TEST(Shapes, ThatCannotHelpAreDroppedEarly) {
+  Table table{.columns = {{.name = "x"}, {.name = "y"}}};
+  for (int n = 0; n < 300; ++n) {
+    const double x = n / 300.0;
+    table.columns[0].numbers.push_back(x);
+    table.columns[1].numbers.push_back(std::sin(6 * std::numbers::pi * x));
+  }
+  const auto model = Regressor::fit(table, {.target = "y"});
+  for (const ShapeReport& shape : model.report().shapes) {
+    if (shape.hidden == std::vector<std::size_t>{5}) {
+      EXPECT_EQ(shape.weight, 0);
+      EXPECT_LE(shape.epochs, 60U);
+    }
+  }
+  EXPECT_GT(model.report().shapes.front().epochs, 60U);
 }
 
 // Without a limit this takes minutes.

@@ -27,7 +27,7 @@ struct LayerCertificate {
 struct Bounded {
   // Precisions at the upper end switch their weights off, often those of a column.
   std::size_t prior_precisions = 0;
-  std::size_t noise_variances = 0;  // of rows: the least there is
+  std::size_t noise_variances = 0;  // of rows: the least there is, or as unknown as is believed
   // Learnt while the weights had used up more than nine tenths of the rows.
   std::size_t noise_levels = 0;
 

@@ -14,6 +14,11 @@ struct Prediction {
   std::vector<double> noise_spread = {};   // of the log of that; empty: the noise is known
 };
 
+// Correction of the noise from predictions of rows that were not learnt: its log gains N(shift, spread^2).
+struct NoiseShape {
+  double shift = 0, spread = 0;
+};
+
 // Equal parts, by the mean and variance of their mixture: the spread between parts counts as epistemic. If
 // the noise has a spread, its log is mixed in the same way.
 Prediction mix(std::span<const Prediction> parts);

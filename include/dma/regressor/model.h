@@ -108,11 +108,6 @@ struct FitReport {
   std::array<double, 4> cavity_coverage() const;  // mean over targets
 };
 
-// Correction of the noise from the held-out predictions: its log gains N(shift, spread^2).
-struct NoiseShape {
-  double shift = 0, spread = 0;
-};
-
 // A part of the mixture.
 struct Member {
   std::shared_ptr<const Belief> belief;

@@ -1,10 +1,11 @@
 // The noise's level and tails, found again from predictions that are off by a known shape.
-#include "regressor/noise_shape.h"
+#include "belief/noise_shape.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include <dma/special/random.h>
 
@@ -68,6 +69,46 @@ TEST(NoiseShape, IsAppliedToTheLogOfTheNoise) {
   apply_shape({-1, 0.3}, second);
   EXPECT_DOUBLE_EQ(second.noise_spread, 0.5);
   EXPECT_NEAR(2 * std::log(second.noise_std) - 0.125, std::log(3) - 0.08 - 1, 1e-14);
+}
+
+// Misses whose noise has the log N(log 0.5 + shift, spread^2), of a function that is known with variance 0.2.
+std::vector<Miss> draw_misses(std::size_t count, const NoiseShape& truth, std::uint64_t seed) {
+  special::Random random(seed);
+  std::vector<Miss> misses;
+  for (std::size_t n = 0; n < count; ++n) {
+    const double noise = 0.5 * std::exp(truth.shift + truth.spread * random.normal());
+    misses.push_back({std::pow(std::sqrt(0.2 + noise) * random.normal(), 2), 0.2});
+  }
+  return misses;
+}
+
+// The same density by Predicted, at the shape that fit_shape finds.
+TEST(NoiseShape, ScoresMissesAsPredictionsWithTheirTails) {
+  for (const NoiseShape& truth : {NoiseShape{0, 0}, NoiseShape{-1, 1.5}}) {
+    const std::vector<Miss> misses = draw_misses(500, truth, 9);
+    std::vector<Predicted> predicted;
+    std::vector<double> values;
+    for (const Miss& miss : misses) {
+      predicted.push_back(mixture_of({{0, std::sqrt(miss.variance), std::sqrt(0.5)}}));
+      values.push_back(std::sqrt(miss.square));
+    }
+    const NoiseShape shape = fit_shape(predicted, values);
+    double nll = 0;
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      apply_shape(shape, predicted[n].parts.front());
+      nll -= predicted[n].log_density(values[n]) / 500;
+    }
+    EXPECT_NEAR(nll_with_tails(misses, 0.5), nll, 1e-3);
+  }
+}
+
+// One noise for all would score 1,000 misses of 0.01 by the few of 3.
+TEST(NoiseShape, TailsLeaveTheManyTheirScore) {
+  std::vector<Miss> misses(1000, Miss{1e-4, 0});
+  for (int n = 0; n < 20; ++n) misses.push_back({9, 0});
+  const double constant = most_likely_noise(misses);
+  EXPECT_LT(nll_with_tails(misses, constant),
+            (std::log(2 * std::numbers::pi * constant) + 1) / 2 - 1);
 }
 
 }  // namespace

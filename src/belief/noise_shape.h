@@ -1,11 +1,13 @@
-// regressor/noise_shape.h: the noise's level and tails, fitted to predictions of rows that were not learnt.
+// belief/noise_shape.h: the noise's level and tails, fitted to predictions of rows that were not learnt.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include <dma/likelihood/prediction.h>
 #include <dma/metrics/predicted.h>
-#include <dma/regressor/model.h>
+
+#include "likelihood/noise.h"
 
 namespace dma::detail {
 
@@ -16,5 +18,9 @@ void apply_shape(const NoiseShape& shape, PredictedPart& part);
 
 // The most likely shape, given predictions as mixtures of parts and the values; those whose mean is NaN are left out.
 NoiseShape fit_shape(std::span<const Predicted> predicted, std::span<const double> values);
+
+// The same for misses that all have this noise: what they score, mean NLL, if noise may have tails. A few rows that are
+// missed by much then say little of how well all others are known.
+double nll_with_tails(std::span<const Miss> misses, double noise);
 
 }  // namespace dma::detail
