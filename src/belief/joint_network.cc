@@ -139,7 +139,7 @@ double JointNetwork::step_on(std::span<const double> inputs, const RowTerms& ter
 
 // Damped until the density rises; a step that succeeds at once takes the damping down. False if none succeeds.
 bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms,
-                        const MessageSum& sum, double& damping, double& gain) {
+                        const MessageSum& sum, bool with_further, double& damping, double& gain) {
   constexpr int most_attempts = 10;
   const Vector old = weights_;
   const Vector prior = this->prior();
@@ -150,7 +150,7 @@ bool JointNetwork::step(std::span<const double> inputs, const RowTerms& terms,
       weights_ = old + factor->step(pull);
       const double now = loss(inputs, terms);
       if (now < base) {
-        gain = base - step_on(inputs, terms, sum, *factor, now);
+        gain = base - (with_further ? step_on(inputs, terms, sum, *factor, now) : now);
         if (attempt == 0) damping = std::max(least_damping, damping / 5);
         return true;
       }
@@ -205,7 +205,8 @@ void JointNetwork::train(std::span<const double> inputs, RowTerms& terms,
       }
     }
     double gain = 0;
-    const bool stepped = step(inputs, terms, *sum, fit.damping, gain);
+    const bool stepped =
+        step(inputs, terms, *sum, epoch >= settings.further_from, fit.damping, gain);
     if (stepped) sum = messages(inputs, terms);
     fit.train_nll.push_back(terms.mean_nll(sum->values));
     if (epoch >= settings.evidence_from + 6) {

@@ -21,6 +21,9 @@ struct JointSettings {
   // Epochs in which prior precisions (and noise) are learnt: from, and every so many.
   std::size_t evidence_from = 4;
   std::size_t evidence_every = 3;
+  // From this epoch on a step is followed by further ones (JointNetwork::step_on). Before the precisions are known that
+  // would only learn the rows by heart.
+  std::size_t further_from = 20;
   double tolerance = 1e-5;  // see TrainingOptions
   std::size_t patience = 3;
   std::function<bool(std::size_t epoch)> go_on = {};  // asked before every epoch, from 1
@@ -28,6 +31,7 @@ struct JointSettings {
   void start_near_the_end() {
     damping = 1e-2;
     evidence_from = 0;
+    further_from = 0;
   }
   bool learns_at(std::size_t epoch) const {
     return epoch >= evidence_from && epoch % evidence_every == 0;
@@ -98,7 +102,7 @@ class JointNetwork {
   double prior_loss() const { return weights_.dot(prior().cwiseProduct(weights_)) / 2; }
   std::optional<double> learn_precisions(const MessageSum& sum);
   bool step(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,
-            double& damping, double& gain);
+            bool with_further, double& damping, double& gain);
   double step_on(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,
                  const PosteriorFactor& factor, double loss);
   double loss(std::span<const double> inputs, const RowTerms& terms) const {

@@ -423,6 +423,7 @@ TEST(Joint, StepsOnWithThePrecisionItHas) {
   JointSettings settings;
   settings.epochs = 5;
   settings.evidence_from = 10;
+  settings.further_from = 0;
   Vector variances = both.variances;
   fit(trainer, both.rows.view(), variances, settings);
   const auto reached = trainer.posterior(both.rows.inputs, terms, false);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include <dma/likelihood/gaussian.h>
 #include <dma/special/random.h>
@@ -129,7 +130,7 @@ TEST(Shape, GoesOnWithMoreRows) {
   const std::vector<ShapePart> all = parts_of(rows);
   std::vector<ShapePart> few = all;
   for (ShapePart& part : few) {
-    const Data first = part.learnt.data().part(0, 15);
+    const Data first = part.learnt.data().part(0, 30);
     Rows some;
     some.append(first);
     part.learnt = some;
@@ -141,7 +142,9 @@ TEST(Shape, GoesOnWithMoreRows) {
   shape.search_with(all);
   EXPECT_TRUE(shape.searches());
   search(shape);
-  EXPECT_LT(shape.score(), with_few - 0.2);
+  EXPECT_LT(shape.score(), with_few - 0.1);
+  EXPECT_NEAR(shape.score(), std::log(0.1 * std::sqrt(2 * std::numbers::pi)) + 0.5,
+              0.05);  // the noise's own
 }
 
 // Few rows leave members unsure, and rows that they miss by much cost them little: the score may get worse with more rows,
