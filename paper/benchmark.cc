@@ -29,7 +29,16 @@ constexpr Setting settings[]{
     {"constant-noise", [](RegressorOptions& o) { o.constant_noise = true; }},
     {"no-calibration", [](RegressorOptions& o) { o.calibration = false; }},
     {"no-selection", [](RegressorOptions& o) { o.selection = false; }},
-    {"few-units", [](RegressorOptions& o) { o.hidden = {5}; }},
+    {"shape-5", [](RegressorOptions& o) { o.hidden = {5}; }},
+    {"shape-20", [](RegressorOptions& o) { o.hidden = {20}; }},
+    {"shape-20-20",
+     [](RegressorOptions& o) {
+       o.hidden = {20, 20};
+     }},
+    {"shape-30-30-30",
+     [](RegressorOptions& o) {
+       o.hidden = {30, 30, 30};
+     }},
     {"few-epochs", [](RegressorOptions& o) { o.epochs = 26; }},
     {"independent", [](RegressorOptions& o) { o.belief = BeliefKind::independent; }},
     {"direct", [](RegressorOptions& o) { o.rule = Rule::direct; }},

@@ -9,6 +9,7 @@
 #include <dma/likelihood/gaussian.h>
 #include <dma/special/random.h>
 
+#include "belief/joint_predictor.h"
 #include "belief/noise_shape.h"
 
 namespace dma::detail {
@@ -96,6 +97,15 @@ TEST(Shape, NoiseFollowsTheInputs) {
   }
   EXPECT_NEAR(std::exp(quiet / count), 0.1, 0.05);
   EXPECT_NEAR(std::exp(loud / (450 - count)), 0.8, 0.2);
+}
+
+// A linearised noise network far out, or with hundreds of columns.
+TEST(Shape, NoiseIsNeverInfinite) {
+  const Prediction unknown = predictive(*learnt_noise(), {{0}, {1}, {}, {-1}, {1e4}});
+  EXPECT_DOUBLE_EQ(unknown.noise_variance[0], std::exp(-1 + 4 / 2.0));
+  EXPECT_DOUBLE_EQ(unknown.noise_spread[0], 2);
+  const Prediction known = predictive(*learnt_noise(), {{0}, {1}, {}, {-1}, {0.5}});
+  EXPECT_DOUBLE_EQ(known.noise_variance[0], std::exp(-1 + 0.5 / 2));
 }
 
 // With a budget that ends after a worse look, the shape is what it was at the best.

@@ -499,9 +499,9 @@ TEST(Benchmark, ComparesSettings) {
   scratch.file("yacht.csv", wave_csv(60, 1));
   scratch.file("yacht.splits.json", R"({"test": [[0, 1, 2, 3, 4]]})");
   const std::string command = "benchmark --data " + shell_word(scratch.path("")) +
-                              " --sets yacht --settings default few-units one-member ";
+                              " --sets yacht --settings default shape-5 one-member ";
   const json report = parsed(run(command + "--json"));
-  for (const char* name : {"default", "few-units", "one-member"}) {
+  for (const char* name : {"default", "shape-5", "one-member"}) {
     EXPECT_TRUE(report["settings"][name]["sets"][0]["ll"].is_number()) << name;
   }
   EXPECT_NE(report["settings"]["default"]["sets"][0]["ll"],
@@ -509,7 +509,7 @@ TEST(Benchmark, ComparesSettings) {
   ASSERT_EQ(report["rank_correlation"].size(), 1U);
   EXPECT_LE(std::abs(report["rank_correlation"][0].get<double>()), 1);
   const Outcome table = run(command);
-  EXPECT_NE(table.out.find("few-units"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("shape-5"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("rank correlation"), std::string::npos) << table.out;
   expect_refusal(run(command + "odd"), "--settings", 2);
 }
