@@ -158,7 +158,8 @@ Table row_for(const Encoder& encoder) {
   return table;
 }
 
-// Weights may be so large that predictions overflow; that must throw, not return a number.
+// Weights may be so large that predictions overflow, and messages so different that they cannot be added up; that must
+// throw, not return a number.
 void predict(const Regressor& model, const std::vector<double>& inputs) {
   try {
     const auto predicted = model.predict_encoded(inputs, 1, 1);
@@ -168,6 +169,8 @@ void predict(const Regressor& model, const std::vector<double>& inputs) {
       require(std::isfinite(one.noise_std) && std::isfinite(one.noise_spread), "noise is finite");
     }
   } catch (const NoPrediction& error) {
+    require_one_line(error.what());
+  } catch (const NetworkError& error) {
     require_one_line(error.what());
   }
 }

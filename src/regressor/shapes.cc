@@ -42,7 +42,7 @@ constexpr std::size_t first_search_epochs = 100;
 // With more rows, as many as this many multiplications allow, within bounds.
 constexpr double later_search_operations = 7e11;
 constexpr std::size_t least_later_epochs = 8;
-constexpr std::size_t most_later_epochs = 40;
+constexpr std::size_t most_later_epochs = 100;
 // With many rows fewer epochs refine: there is less that the rows that were held out change.
 constexpr std::size_t most_refining_epochs = 12;
 constexpr std::size_t least_refining_epochs = 6;

@@ -5,8 +5,9 @@
 //   model.save("model.safetensors");
 //
 // A table that cannot be used throws DataError, a model file ModelError, an option NetworkError. A prediction that is
-// not finite throws NoPrediction, and a fit whose numbers overflow throws NumericalBreakdown. After any of these the
-// model is as it was before.
+// not finite throws NoPrediction, and a fit whose numbers overflow throws NumericalBreakdown. A joint belief in whose
+// precision some rows drown all others throws NetworkError, at the first prediction if a file holds its rows alone. After
+// any of these the model is as it was before.
 //
 // The same table, options and seed give the same bits, whatever the number of threads and the order of the columns.
 #pragma once
