@@ -8,8 +8,8 @@
 #include <dma/special/random.h>
 
 #include "base/require.h"
-#include "regressor/checkpoint.h"
 #include "belief/noise_shape.h"
+#include "regressor/checkpoint.h"
 #include "regressor/shapes.h"
 
 namespace dma::detail {
