@@ -14,8 +14,8 @@ constexpr double least_determined = 1e-9;
 constexpr double least_damping = 1e-6;
 constexpr double damping_after_failure = 1e-2;
 constexpr std::size_t most_further_steps = 10;
-constexpr std::size_t weights_for_a_further_step =
-    100;  // so that they cost little beside the precision
+// So that further steps cost little beside the precision.
+constexpr std::size_t weights_for_a_further_step = 100;
 constexpr double least_further_length = 1.0 / 8;
 
 }  // namespace
