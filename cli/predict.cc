@@ -77,6 +77,7 @@ void run(const Arguments& arguments) {
   const std::size_t targets = model.encoder().targets.size();
   const CentralLevel level(arguments.level);
   std::size_t rows = 0;
+  std::size_t pulled_in = 0;
   Table piece;
   fmt::memory_buffer text;
   // The header goes out with the first rows: if these cannot be read, nothing is written.
@@ -87,16 +88,24 @@ void run(const Arguments& arguments) {
     put({text.data(), text.size()});
     text.clear();
     rows += piece.rows();
+    pulled_in += model.encoder().encode_inputs(piece).pulled_in;
   }
   put({text.data(), text.size()});
   if (file) file->commit();
   if (std::fflush(stdout) != 0) throw FileError("standard output: cannot be written");
   if (arguments.json) {
-    fmt::print(
-        "{}\n",
-        nlohmann::ordered_json{{"rows", rows}, {"output", arguments.output.string()}}.dump());
+    fmt::print("{}\n",
+               nlohmann::ordered_json{
+                   {"rows", rows}, {"output", arguments.output.string()}, {"pulled_in", pulled_in}}
+                   .dump());
   } else if (file) {
     fmt::print(stderr, "{} rows predicted: {}\n", rows, arguments.output.string());
+  }
+  if (pulled_in > 0 && !arguments.json) {
+    fmt::print(stderr,
+               "{} more than twice as far out as any in training and counted as less far: "
+               "do not trust these rows\n",
+               pulled_in == 1 ? "1 value is" : fmt::format("{} values are", pulled_in));
   }
 }
 

@@ -78,8 +78,23 @@ bool mark_empty(std::span<const double> numbers, double* out, std::size_t stride
   return finite;
 }
 
-void encode_numbers(const FeatureColumn& feature, const Cells& cells, const Block& block,
-                    std::vector<double>& buffer) {
+// |z| up to limit = 2 reach; then limit (2 - limit / |z|), which goes on with the same slope and stays below 2 limit.
+// Returns how many were.
+std::size_t pull_in(double reach, std::size_t rows, double* values, std::size_t stride) {
+  const double limit = 2 * reach;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < rows; ++k) {
+    double& value = values[k * stride];
+    if (!(std::abs(value) > limit)) continue;
+    value = std::copysign(limit * (2 - limit / std::abs(value)), value);
+    ++count;
+  }
+  return count;
+}
+
+// Returns how many values were pulled in.
+std::size_t encode_numbers(const FeatureColumn& feature, const Cells& cells, const Block& block,
+                           std::vector<double>& buffer) {
   const auto numbers = numbers_in(cells, block.rows, buffer);
   const bool boolean = feature.kind == ColumnKind::boolean;
   const double shift = boolean ? 0 : feature.mean;
@@ -91,6 +106,8 @@ void encode_numbers(const FeatureColumn& feature, const Cells& cells, const Bloc
   }
   if (feature.indicator) finite = mark_empty(numbers, out, block.stride) && finite;
   if (!finite) report(block, cells, expectation(feature.kind));
+  if (feature.deviation == 0 || feature.reach == 0) return 0;
+  return pull_in(feature.reach, numbers.size(), block.out, block.stride);
 }
 
 void encode_categories(const Cells& cells, const Block& block) {
@@ -139,7 +156,7 @@ void encode_features(const Encoder& encoder, const Table& table, const std::vect
       if (feature.kind == ColumnKind::categorical) {
         encode_categories(cells[k], block);
       } else {
-        encode_numbers(feature, cells[k], block, buffer);
+        encoded.pulled_in += encode_numbers(feature, cells[k], block, buffer);
       }
       if (!encoded.hashes.empty()) {
         hash_cells(cells[k], block.rows, encoded.hashes.data() + first, buffer);

@@ -265,7 +265,11 @@ Fitted fit_numbers(FeatureColumn feature, const ScaleBuilder& numbers, bool any_
   feature.mean = scale.mean;
   feature.deviation = scale.deviation;
   if (scale.deviation > 0) {
-    if (feature.kind == ColumnKind::boolean) feature.deviation = 1;
+    if (feature.kind == ColumnKind::boolean) {
+      feature.deviation = 1;
+    } else {
+      feature.reach = scale.reach;
+    }
     return {std::move(feature)};
   }
   if (numbers.count() == 0) return {.dropped = "empty"};

@@ -58,8 +58,11 @@ Scale ScaleBuilder::finish() const {
   const double rest = std::fma(-mean, count, distances_.high) + distances_.low;
   const double variance = (centred.high + centred.low - rest * (distances_.high / count)) / count;
   const double deviation = std::scalbn(std::sqrt(variance), exponent_);
-  return {std::scalbn(first_ * unit_ + mean, exponent_),
-          std::max(deviation, std::numeric_limits<double>::denorm_min())};
+  const double middle = first_ * unit_ + mean;
+  const double farthest = std::max(high_ * unit_ - middle, middle - low_ * unit_);
+  return {std::scalbn(middle, exponent_),
+          std::max(deviation, std::numeric_limits<double>::denorm_min()),
+          farthest / std::sqrt(variance)};
 }
 
 Scale scale_of(std::span<const double> numbers) {

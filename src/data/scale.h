@@ -9,6 +9,7 @@ namespace dma {
 
 struct Scale {
   double mean = 0, deviation = 0;
+  double reach = 0;  // how far the farthest number is from the mean, in deviations
 };
 
 // A sum with twice the digits of a double: what rounding took from `high` is in `low`.

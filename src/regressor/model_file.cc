@@ -194,6 +194,7 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
   }
   for (const FeatureColumn& feature : encoder.features) {
     require(file, feature.deviation >= 0, "the standard deviation of a feature is negative");
+    require(file, feature.reach >= 0, "the reach of a feature is negative");
     const std::set<std::string> different(feature.categories.begin(), feature.categories.end());
     require(file, different.size() == feature.categories.size(), "a category appears twice");
   }
@@ -239,6 +240,9 @@ Model model_from(const SafetensorsFile& file, int version) {
   model.options = options_from(json.at("options"));
   if (version < 9) translate(model.options);
   detail::validate(model.options);
+  if (version < 12) {
+    for (Json& feature : json.at("encoder").at("features")) feature["reach"] = 0;
+  }
   json.at("encoder").get_to(model.encoder);
   check_encoder(file, model.encoder);
   json.at("report").get_to(model.report);

@@ -38,7 +38,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
                                        {Stopped::max_epochs, "max_epochs"},
                                        {Stopped::interrupted, "interrupted"},
                                        {Stopped::time, "time"}})
-DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, indicator, text, dates, categories)
+DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, reach, indicator, text, dates,
+                    categories)
 DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation)
 DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
 DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped)

@@ -256,6 +256,21 @@ TEST(Predict, WritesTheColumnsPromised) {
       2);
 }
 
+TEST(Predict, SaysThatValuesAreTooFarOut) {
+  const Fitted fitted;
+  const std::string far = fitted.scratch.file("far.csv", "a,b\n0,0\n1e6,0\n0,-1e9\n");
+  const std::string predict = "predict " + shell_word(fitted.model) + " ";
+  const Outcome outcome = run(predict + shell_word(far));
+  EXPECT_EQ(
+      outcome.err,
+      "2 values are more than twice as far out as any in training and counted as less far: do "
+      "not trust these rows\n");
+  EXPECT_EQ(lines_of(outcome.out), 4U);
+  const std::string json_to = " --json -o " + shell_word(fitted.scratch.path("out.csv"));
+  EXPECT_EQ(parsed(run(predict + shell_word(far) + json_to))["pulled_in"], 2);
+  EXPECT_EQ(run(predict + shell_word(fitted.data)).err, "");
+}
+
 TEST(Predict, AMistakeLeavesTheOldFile) {
   const Fitted fitted;
   const std::string bad = fitted.scratch.file("bad.csv", wave_csv(9000, 2) + "1,oops,3\n");

@@ -261,10 +261,31 @@ TEST(Encode, QuotedNothingIsAnEmptyCell) {
   EXPECT_EQ(encode_row(fit(flag), flag, 1), (Numbers{0.5, 1}));
 }
 
+// As they are up to twice as far out as training reaches, with the same slope there, and never four times as far.
+TEST(Encode, FarNumbersCountLess) {
+  const Encoder encoder = fit(numbers("x", {1, 2, 3, 6}));  // mean 3, reach 3
+  const double unit = encoder.features[0].deviation;
+  EXPECT_DOUBLE_EQ(encoder.features[0].reach, 3 / unit);
+  const auto encoded = [&](double x) { return encode_row(encoder, numbers("x", {x}))[0] * unit; };
+  EXPECT_DOUBLE_EQ(encoded(9), 6);
+  EXPECT_DOUBLE_EQ(encoded(-3), -6);
+  EXPECT_NEAR(encoded(9.001), 6.001, 1e-6);
+  EXPECT_DOUBLE_EQ(encoded(3 + 12), 6 * (2 - 0.5));
+  EXPECT_DOUBLE_EQ(encoded(3 - 12), -6 * (2 - 0.5));
+  EXPECT_NEAR(encoded(1e12), 12, 1e-9);
+  const Table table = with_target(numbers("x", {1, 10, empty, -100}));
+  EXPECT_EQ(encoder.encode_inputs(table).pulled_in, 2U);
+  Encoder old = encoder;  // of a model of format 11
+  old.features[0].reach = 0;
+  EXPECT_DOUBLE_EQ(encode_row(old, numbers("x", {1e12}))[0] * unit, 1e12 - 3);
+  EXPECT_EQ(old.encode_inputs(table).pulled_in, 0U);
+}
+
 TEST(Encode, FarNumbersStayFinite) {
-  const Encoder encoder = fit(numbers("x", {1, 2, 3}));
-  const double far = encode_row(encoder, numbers("x", {8e14}))[0];
-  EXPECT_NEAR(far, 8e14 / std::sqrt(2.0 / 3), 10);
+  Encoder encoder = fit(numbers("x", {1, 2, 3}));
+  EXPECT_LT(encode_row(encoder, numbers("x", {8e14}))[0], 4 * encoder.features[0].reach);
+  encoder.features[0].reach = 0;
+  EXPECT_NEAR(encode_row(encoder, numbers("x", {8e14}))[0], 8e14 / std::sqrt(2.0 / 3), 10);
   EXPECT_EQ(message_of([&] { encode_row(encoder, numbers("x", {-1e15})); }),
             "new.csv, line 1, column 'x': '-1e+15' is more than 1e15 standard deviations away from "
             "the training rows");
@@ -348,7 +369,7 @@ TEST(Targets, RowsWithoutAreLeftOutOfEverything) {
   EXPECT_EQ(inputs.inputs.size(), 16U);
   EXPECT_TRUE(inputs.targets.empty());
   EXPECT_TRUE(inputs.hashes.empty());
-  EXPECT_EQ(inputs.inputs[7], 98);
+  EXPECT_EQ(inputs.inputs[7], 2 * (2 - 2 / 98.0));  // 98, which is far out
 }
 
 TEST(Targets, AnOddCellInALeftOutRowDoesNoHarm) {

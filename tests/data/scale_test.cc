@@ -50,6 +50,10 @@ RC_GTEST_PROP(Scale, IsThatOfLongDoubles, (std::uint64_t seed)) {
       static_cast<double>(std::abs(scale.deviation - exact.deviation) / exact.deviation);
   RC_ASSERT(mean_error <= 1.2e-16 * std::abs(offset) + 1e-14 * width);
   RC_ASSERT(deviation_error <= 1e-13);
+  long double farthest = 0;
+  for (const double x : numbers) farthest = std::max(farthest, std::abs(x - exact.mean));
+  const long double reach_error = std::abs(scale.reach - farthest / exact.deviation);
+  RC_ASSERT(reach_error <= 1.2e-16 * std::abs(offset) / width * 4 + 1e-12);
 }
 
 TEST(Scale, HoldsForEverySize) {

@@ -489,6 +489,7 @@ TEST(LyingDescription, ScalesThatAreNone) {
   expect_refused(encoder("features", "deviation", -1.0),
                  "the standard deviation of a feature is negative");
   expect_refused(encoder("features", "deviation", 0.0), "its encoder does not match");
+  expect_refused(encoder("features", "reach", -1.0), "the reach of a feature is negative");
   expect_refused(encoder("features", "mean", nullptr), "a number is null");
   expect_refused(encoder("features", "kind", "colour"), "unknown choice: string");
   expect_refused(encoder("features", "mean", Json::array()), "a number is array");

@@ -107,6 +107,7 @@ TEST(Stream, FindsTheEncoderOfTheTable) {
   for (std::size_t k = 0; k < whole.features.size(); ++k) {
     EXPECT_EQ(found.encoder.features[k].mean, whole.features[k].mean);
     EXPECT_EQ(found.encoder.features[k].deviation, whole.features[k].deviation);
+    EXPECT_EQ(found.encoder.features[k].reach, whole.features[k].reach);
     EXPECT_EQ(found.encoder.features[k].categories, whole.features[k].categories);
   }
   EXPECT_EQ(whole.features[2].kind, ColumnKind::categorical);
