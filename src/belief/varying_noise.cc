@@ -10,7 +10,9 @@ namespace dma::detail {
 namespace {
 
 // Found on training rows held out from training (docs/default-method.md).
-constexpr std::size_t noise_units = 10;
+constexpr std::size_t most_noise_units = 10;
+constexpr std::size_t least_noise_units = 2;
+constexpr std::size_t most_noise_weights = 500;  // beyond the least units
 constexpr double first_noise_precision = 5;
 // A variance that could be e^10 times as much as believed or as little is no belief: with ten units, the log of the noise
 // varies by no more than this before any row is seen.
@@ -89,7 +91,10 @@ std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const
 NoiseNetwork learn_noise(const Missed& missed, const Architecture& function, bool by_column,
                          std::uint64_t seed) {
   Architecture architecture = function;
-  architecture.widths = {function.inputs() + 1, noise_units, 1};
+  const std::size_t inputs_and_value = function.inputs() + 1;
+  const std::size_t units =
+      std::clamp(most_noise_weights / inputs_and_value, least_noise_units, most_noise_units);
+  architecture.widths = {inputs_and_value, units, 1};
   JointNetwork network(architecture, JointUnit::step, first_noise_precision, by_column,
                        least_noise_precision);
   network.draw_start(seed, start_gain);
