@@ -58,6 +58,12 @@ class MessageSum {
   virtual std::unique_ptr<PosteriorFactor> factor_with(const Vector& prior) const = 0;
 };
 
+// The log likelihood's by the weights, and where it was taken.
+struct Slope {
+  std::vector<double> values = {};  // rows x outputs
+  Vector gradient = {};
+};
+
 // A posterior made ready for many rows.
 class JointPredictor {
  public:
@@ -73,9 +79,9 @@ class JointBackend {
   // rows x outputs.
   virtual std::vector<double> values(const NetworkAt& network, std::span<const double> inputs,
                                      std::size_t rows) const = 0;
-  // Of the log likelihood by the weights: what MessageSum::gradient is, at a small part of its cost.
-  virtual Vector gradient(const NetworkAt& network, std::span<const double> inputs,
-                          const RowTerms& terms) const = 0;
+  // What is in a MessageSum besides the precision, at a small part of its cost.
+  virtual Slope slope(const NetworkAt& network, std::span<const double> inputs,
+                      const RowTerms& terms) const = 0;
   // In the form of weights or in that of messages. The rows' messages go into the ledger, if one is given.
   virtual std::unique_ptr<MessageSum> messages(const NetworkAt& network,
                                                std::span<const double> inputs,

@@ -261,13 +261,13 @@ class Cpu final : public JointBackend {
     });
     return result;
   }
-  Vector gradient(const NetworkAt& network, std::span<const double> inputs,
-                  const RowTerms& terms) const override {
+  Slope slope(const NetworkAt& network, std::span<const double> inputs,
+              const RowTerms& terms) const override {
     const Architecture& architecture = network.architecture;
     const std::size_t outputs = architecture.outputs();
-    Vector sum = Vector::Zero(network.weights.size());
+    Slope sum{std::vector<double>(terms.rows() * outputs), Vector::Zero(network.weights.size())};
     each_block(terms.rows(), [&](std::size_t first, std::size_t count) {
-      std::vector<double> values(count * outputs);
+      const std::span values(sum.values.data() + first * outputs, count * outputs);
       const Block block(architecture, network.unit, network.weights, inputs, first, count,
                         values.data());
       Expansion at(count, outputs);
@@ -275,8 +275,9 @@ class Cpu final : public JointBackend {
       block.each_layer(slopes_by_output(at, outputs), [&](std::size_t l, const Matrix& units,
                                                           const Matrix& back) {
         const Dense layer = architecture.layer(l);
-        backend::add_product(backend::operand(units).transposed(), backend::operand(back),
-                             {sum.data() + layer.first, layer.inputs, layer.units, layer.inputs});
+        backend::add_product(
+            backend::operand(units).transposed(), backend::operand(back),
+            {sum.gradient.data() + layer.first, layer.inputs, layer.units, layer.inputs});
       });
     });
     return sum;

@@ -14,8 +14,8 @@ constexpr double least_determined = 1e-9;
 constexpr double least_damping = 1e-6;
 constexpr double damping_after_failure = 1e-2;
 constexpr std::size_t most_further_steps = 10;
-// So that further steps cost little beside the precision.
-constexpr std::size_t weights_for_a_further_step = 100;
+// A further step costs about this many multiplications per weight and row.
+constexpr double cost_of_a_further_step = 100;
 constexpr double least_further_length = 1.0 / 8;
 
 }  // namespace
@@ -101,20 +101,28 @@ std::optional<double> JointNetwork::learn_precisions(const MessageSum& sum) {
   return all_determined;
 }
 
+// As many as cost no more than the next precision.
+std::size_t JointNetwork::further_steps(const RowTerms& terms) const {
+  const std::size_t messages = terms.rows() * terms.outputs();
+  const double one = cost_of_a_further_step * static_cast<double>(messages * group_.size());
+  const double affordable = epoch_cost(architecture_, messages).least() / one;
+  return affordable < static_cast<double>(most_further_steps) ? static_cast<std::size_t>(affordable)
+                                                              : most_further_steps;
+}
+
 // Further steps with the precision of the last one, from a loss that was reached: conjugate directions with that precision
-// as their metric (Polak and Ribiere). They do not move the fixed point. A gradient costs weights times rows, the next
-// precision weights^2 times rows. Returns the loss.
+// as their metric (Polak and Ribiere). They do not move the fixed point. Returns the loss.
 double JointNetwork::step_on(std::span<const double> inputs, const RowTerms& terms,
                              const MessageSum& sum, const PosteriorFactor& factor, double loss) {
   const Vector prior = this->prior();
-  const auto steps = std::min(most_further_steps, group_.size() / weights_for_a_further_step);
+  const std::size_t steps = further_steps(terms);
   Vector direction, before;
   double square_before = 0;
+  Slope at = steps > 0 ? backend_->slope(here(), inputs, terms) : Slope{};
   for (std::size_t k = 0; k < steps; ++k) {
-    const Vector of_rows = backend_->gradient(here(), inputs, terms);
     const Vector pull = -prior.cwiseProduct(weights_);
-    const Vector gradient = of_rows + pull;
-    const Vector steepest = factor.step(of_rows - sum.gradient + pull);
+    const Vector gradient = at.gradient + pull;
+    const Vector steepest = factor.step(at.gradient - sum.gradient + pull);
     const double square = steepest.dot(gradient);
     if (!(square > 0)) break;
     const double share =
@@ -126,7 +134,8 @@ double JointNetwork::step_on(std::span<const double> inputs, const RowTerms& ter
     double now = HUGE_VAL;
     for (double length = 1; length >= least_further_length && !(now < loss); length /= 2) {
       weights_ = old + length * direction;
-      now = this->loss(inputs, terms);
+      at = backend_->slope(here(), inputs, terms);
+      now = terms.loss(at.values) + prior_loss();
     }
     if (!(now < loss)) {
       weights_ = old;

@@ -103,6 +103,7 @@ class JointNetwork {
   std::optional<double> learn_precisions(const MessageSum& sum);
   bool step(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,
             bool with_further, double& damping, double& gain);
+  std::size_t further_steps(const RowTerms& terms) const;
   double step_on(std::span<const double> inputs, const RowTerms& terms, const MessageSum& sum,
                  const PosteriorFactor& factor, double loss);
   double loss(std::span<const double> inputs, const RowTerms& terms) const {
