@@ -368,9 +368,10 @@ void add_fit(Command app) {
             "do not fit the noise's level and tails to the held-out predictions")
       .group("Network");
   command
-      .option("--ensemble", options.ensemble,
-              "number of networks of each shape to mix, each from another start (default: 3 if the "
-              "belief is joint, otherwise 4)")
+      .option(
+          "--ensemble", options.ensemble,
+          "number of networks of each shape to mix, each from another start (default: 4; if the "
+          "belief is joint 6 to 3, fewer with more rows)")
       .whole(1, 1000)
       .text("M")
       .group("Network");

@@ -26,6 +26,8 @@ struct Setting {
 constexpr Setting settings[]{
     {"default", [](RegressorOptions&) {}},
     {"one-member", [](RegressorOptions& o) { o.ensemble = 1; }},
+    {"three-members", [](RegressorOptions& o) { o.ensemble = 3; }},
+    {"six-members", [](RegressorOptions& o) { o.ensemble = 6; }},
     {"constant-noise", [](RegressorOptions& o) { o.constant_noise = true; }},
     {"no-calibration", [](RegressorOptions& o) { o.calibration = false; }},
     {"no-selection", [](RegressorOptions& o) { o.selection = false; }},

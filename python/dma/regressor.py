@@ -40,8 +40,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         Standard deviation of the noise, in the unit of y; or how to learn it: as a function of the inputs
         ("input") or as one number ("constant"). "auto": "input" if the belief is joint, else "constant".
     ensemble : "auto" or int, default="auto"
-        Number of posteriors of each shape to mix, each from another start. "auto": 3 for a joint belief, 4 for
-        an independent one.
+        Number of posteriors of each shape to mix, each from another start. "auto": 6 to 3 for a joint belief,
+        fewer with more rows; 4 for an independent one.
     max_epochs : "auto" or int, default="auto"
         Maximum passes over the rows. "auto": as many as it needs, up to 112 for a joint belief (more for a large
         table, which begins with some of its rows) and 40 for an independent one.

@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::size_t ledger_budget = 64 << 20;  // bytes, all members together
 constexpr std::size_t independent_units = 50;
-constexpr std::size_t joint_members = 3;
-constexpr std::size_t independent_members = 4;
 constexpr double joint_slope = 0;
 constexpr double independent_slope = 0.1;
 constexpr double first_noise_variance = 0.1;  // of a standardised target; where learning starts
@@ -67,8 +65,6 @@ void require_understood(const RegressorOptions& options, bool joint) {
           "weights have neither");
   require(joint || options.seconds == 0, "a time can only be given with the belief joint");
 }
-
-std::size_t members_of(bool joint) { return joint ? joint_members : independent_members; }
 
 std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& options) {
   std::vector<double> noise(encoder.targets.size(), first_noise_variance);
@@ -318,7 +314,9 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
   const bool joint = wants_joint(model.encoder, asked, rows.rows);
   require_understood(asked, joint);
   RegressorOptions& options = model.options;
-  if (options.ensemble == 0) options.ensemble = members_of(joint);
+  if (options.ensemble == 0) {
+    options.ensemble = joint ? default_members(rows.rows) : independent_members;
+  }
   options.belief = joint ? BeliefKind::joint : BeliefKind::independent;
   const Architecture architecture = architecture_of(model.encoder, options, joint);
   FitReport& report = model.report;

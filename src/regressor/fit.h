@@ -26,8 +26,7 @@ Architecture architecture_of(const Encoder& encoder, const RegressorOptions& opt
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows);
 // Throws NetworkError if an option is given that this kind of belief does not know.
 void require_understood(const RegressorOptions& options, bool joint);
-// Default number of members, of each shape.
-std::size_t members_of(bool joint);
+inline constexpr std::size_t independent_members = 4;  // by default
 // Variances of the standardised targets, where learning starts or as they were given.
 std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& options);
 

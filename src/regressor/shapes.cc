@@ -34,6 +34,7 @@ bool selects(const RegressorOptions& options, std::size_t member) {
 constexpr std::size_t least_parts = 3;        // of the rows; a member holds one of them out
 constexpr std::size_t most_held_rows = 1500;  // by a member
 constexpr std::size_t first_search_rows = 1500;
+constexpr std::size_t most_rows_at_once = 2250;  // to search with all rows from the start
 constexpr std::size_t growth_of_search = 4;
 constexpr double least_weight = 0.05;  // a shape that counts less is dropped
 // Before there are more rows, which may tell otherwise.
@@ -77,7 +78,9 @@ EpochPlan plan_epochs(std::size_t most, std::size_t stages, std::size_t rows) {
 // How many rows to search with: few first, all that are not held out at the end.
 std::vector<std::size_t> search_rows(std::size_t learnt) {
   std::vector<std::size_t> stages;
-  for (std::size_t rows = first_search_rows; 2 * rows < learnt; rows *= growth_of_search) {
+  if (learnt > most_rows_at_once) stages.push_back(first_search_rows);
+  for (std::size_t rows = growth_of_search * first_search_rows; 2 * rows < learnt;
+       rows *= growth_of_search) {
     stages.push_back(rows);
   }
   stages.push_back(learnt);
@@ -615,6 +618,14 @@ std::vector<Architecture> default_shapes(const Architecture& like, std::size_t r
     shapes.push_back(*std::move(shape));
   }
   return shapes;
+}
+
+// Found as the shapes were. More networks average better and see more of the rows while they search; what they cost grows
+// faster than their number.
+std::size_t default_members(std::size_t rows) {
+  if (rows <= 200) return 6;
+  if (rows <= 300) return 5;
+  return rows <= 1700 ? 4 : 3;
 }
 
 FittedShapes fit_shapes(const ShapesTask& task, const Data& rows, const OnProgress& progress,

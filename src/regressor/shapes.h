@@ -39,6 +39,9 @@ struct FittedShapes {
 // would be like a smaller one is left out.
 std::vector<Architecture> default_shapes(const Architecture& like, std::size_t rows);
 
+// Networks of each shape for a table of so many rows.
+std::size_t default_members(std::size_t rows);
+
 // Places that a target takes in a checkpoint.
 std::size_t places_of_target(std::size_t shapes, std::size_t members);
 

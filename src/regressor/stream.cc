@@ -389,7 +389,7 @@ Regressor fit_stream(const StreamedFile& file, Encoder encoder, const RegressorO
   check(file, options);
   const auto start = Clock::now();
   Model model{options, std::move(encoder), {}, {}, {}, {}, {}};
-  if (options.ensemble == 0) model.options.ensemble = detail::members_of(false);
+  if (options.ensemble == 0) model.options.ensemble = detail::independent_members;
   model.options.belief = BeliefKind::independent;
   FitReport& report = model.report;
   report.stream = true;

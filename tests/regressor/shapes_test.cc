@@ -31,6 +31,19 @@ TEST(Shapes, AreFourFromShallowToDeep) {
                                     {8, 5, 1}, {8, 20, 1}, {8, 20, 20, 1}, {8, 30, 30, 30, 1}}));
 }
 
+TEST(Shapes, HaveMoreMembersIfThereAreFewRows) {
+  std::size_t before = 6;
+  for (const std::size_t rows : {2U, 200U, 201U, 300U, 301U, 1700U, 1701U, 100'000U}) {
+    const std::size_t members = detail::default_members(rows);
+    EXPECT_LE(members, before);
+    EXPECT_GE(members + 1, before);
+    before = members;
+  }
+  EXPECT_EQ(before, 3U);
+  const auto model = Regressor::fit(wave_table(60, 0.3, 3), {.target = "y", .epochs = 4});
+  EXPECT_EQ(model.model().members.size() % 6, 0U);
+}
+
 // No jump: ten per cent more rows cost a layer no more than a unit or a fifth of them. (A wide table loses more at once
 // where the form of messages, which costs any number of units the same, gets too dear: 20 of 500 inputs become 9.)
 TEST(Shapes, ShrinkWithTheRows) {
@@ -67,7 +80,7 @@ TEST(Shapes, CarryTheWholeWeight) {
   for (const Member& member : model.model().members) of_members += member.weight;
   EXPECT_NEAR(of_members, 1, 1e-12);
   EXPECT_EQ(model.report().shapes.size(), 4U);
-  EXPECT_EQ(model.model().members.size(), 3 * alive);
+  EXPECT_EQ(model.model().members.size(), 6 * alive);
 }
 
 // Five units cannot follow three waves, and more epochs do not change that.
