@@ -12,6 +12,7 @@ namespace {
 constexpr double output_bias_precision = 0.01;  // the mean of the targets is 0
 constexpr double least_determined = 1e-9;
 constexpr double least_damping = 1e-6;
+constexpr double least_share_of_prior = 1e-10;
 constexpr double damping_after_failure = 1e-2;
 constexpr std::size_t most_further_steps = 10;
 // A further step costs about this many multiplications per weight and row.
@@ -58,6 +59,12 @@ Vector JointNetwork::prior() const {
   return result;
 }
 
+// No weight has a prior of less than a share of what the rows say of it. Less would change nothing, except that rounding
+// loses it, and with it the precision: a row far out with little noise weighs more than 1e16 times as much.
+Vector JointNetwork::prior_beside(const MessageSum& sum) const {
+  return prior().cwiseMax(least_share_of_prior * sum.curvature);
+}
+
 std::size_t JointNetwork::bounded_precisions() const {
   // The last, of the output's bias, is not learnt.
   return static_cast<std::size_t>(
@@ -80,7 +87,7 @@ bool JointNetwork::by_messages(const RowTerms& terms) const {
 // Returns the number of well determined weights; nothing is learnt, and nothing returned, from a precision that is not
 // positive definite in numbers.
 std::optional<double> JointNetwork::learn_precisions(const MessageSum& sum) {
-  const auto factor = sum.factor(prior());
+  const auto factor = sum.factor(prior_beside(sum));
   if (!factor) return {};
   const Vector own = factor->take_determined();
   std::vector<double> determined(precision_.size(), 0);
@@ -183,7 +190,7 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
     sum.reset();
     *reached = posterior(inputs, terms, false);
   } else {
-    *reached = without_factor();
+    *reached = without_factor(prior_beside(*sum));
     put_factor(*sum, *reached, nullptr);
   }
   return fit;
@@ -267,22 +274,23 @@ void JointNetwork::restore(Arrays stored) {
 
 JointPosterior JointNetwork::posterior(std::span<const double> inputs, const RowTerms& terms,
                                        bool keep_ledger, double* step_left) const {
-  JointPosterior result = without_factor();
   const bool in_messages = by_messages(terms);
-  const auto sum = messages(inputs, terms, keep_ledger || in_messages ? &result.ledger : nullptr);
+  JointLedger ledger;
+  const auto sum = messages(inputs, terms, keep_ledger || in_messages ? &ledger : nullptr);
+  JointPosterior result = without_factor(prior_beside(*sum));
+  result.ledger = std::move(ledger);
   if (!in_messages || step_left != nullptr) put_factor(*sum, result, step_left);
   return result;
 }
 
-JointPosterior JointNetwork::without_factor() const {
-  const Vector prior = this->prior();
+JointPosterior JointNetwork::without_factor(const Vector& prior) const {
   return {
       architecture_, unit_, {weights_.begin(), weights_.end()}, {prior.begin(), prior.end()}, {}};
 }
 
 void JointNetwork::put_factor(const MessageSum& sum, JointPosterior& posterior,
                               double* step_left) const {
-  const Vector prior = this->prior();
+  const Vector prior = prior_beside(sum);
   const auto factor = sum.factor(prior);
   require(factor != nullptr, not_positive_definite);
   if (step_left != nullptr) {

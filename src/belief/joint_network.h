@@ -95,7 +95,7 @@ class JointNetwork {
   std::unique_ptr<MessageSum> messages(std::span<const double> inputs, const RowTerms& terms,
                                        JointLedger* ledger = nullptr) const;
   bool by_messages(const RowTerms& terms) const;
-  JointPosterior without_factor() const;
+  JointPosterior without_factor(const Vector& prior) const;
   void put_factor(const MessageSum& sum, JointPosterior& posterior, double* step_left) const;
   void train(std::span<const double> inputs, RowTerms& terms, const JointSettings& settings,
              const OnEpoch& after_epoch, std::unique_ptr<MessageSum>& sum, NetworkFit& fit);
@@ -110,6 +110,7 @@ class JointNetwork {
     return terms.loss(values(inputs, terms.rows())) + prior_loss();
   }
   Vector prior() const;
+  Vector prior_beside(const MessageSum& sum) const;
 
   Architecture architecture_;
   JointUnit unit_;

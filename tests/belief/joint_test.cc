@@ -434,6 +434,27 @@ TEST(Joint, StepsOnWithThePrecisionItHas) {
   EXPECT_LT(loss, plain - 0.05 * std::abs(plain));
 }
 
+// Rows with hardly any noise, one of them far out, and a prior that says next to nothing: in both forms the precision is
+// one, and what the rows say is known.
+TEST(Joint, RowsThatWeighALotLeaveAPrecision) {
+  for (const std::size_t count : {30U, 400U}) {
+    Sample rows = linear_rows(count, 3, 0.5, 12);
+    rows.inputs[0] = 1e4;
+    const Vector variances = Vector::Constant(static_cast<Eigen::Index>(count), 1e-10);
+    const Architecture network{.widths = {3, 8, 8, 1}, .slopes = {0}, .bias = {true}};
+    JointNetwork trainer(network, JointUnit::leaky_relu, least_prior_precision, true);
+    trainer.draw_start(5, 1);
+    const GaussianTerms terms = terms_of(rows.view(), variances);
+    const JointPosterior reached = trainer.posterior(rows.inputs, terms, false);
+    EXPECT_EQ(reached.in_messages(), count == 30);
+    const OutputMoments known = outputs_of(reached, rows.inputs, count);
+    for (const double variance : known.variance) {
+      EXPECT_GT(variance, 0);
+      EXPECT_LT(variance, 1.01e-10);
+    }
+  }
+}
+
 TEST(Evidence, BeginsWhenItIsToldTo) {
   const Sample rows = linear_rows(100, 3, 0.5, 10);
   const auto precisions = [&](std::size_t epochs, std::size_t from, bool by_column) {
