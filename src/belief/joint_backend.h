@@ -58,7 +58,7 @@ class MessageSum {
   virtual std::unique_ptr<PosteriorFactor> factor_with(const Vector& prior) const = 0;
 };
 
-// The log likelihood's by the weights, and where it was taken.
+// How the log likelihood changes with the weights, and f where it does.
 struct Slope {
   std::vector<double> values = {};  // rows x outputs
   Vector gradient = {};

@@ -38,9 +38,9 @@ struct FeatureColumn {
   // Not used for categorical columns. Dates are in days since 1970. A boolean's mean is its share of ones, and its
   // deviation is 1. Deviation 0: all values in training were equal, so only the indicator is an input.
   double mean = 0, deviation = 1;
-  // Numbers and dates: how far the farthest value in training was from the mean, in deviations. Twice as far out, a value
-  // counts as it is; beyond, less and less, and none as more than four times as far: a network that follows a line for a
-  // hundred deviations says nothing. 0: not known (models of format 11 and older), so every value counts as it is.
+  // Numbers and dates: how far the farthest value in training was from the mean, in deviations. Up to twice as far out a
+  // value counts as it is; beyond, less and less, and none as more than four times as far: a network that follows a line
+  // for a hundred deviations says nothing. 0: not known (models of format 11 and older), so every value counts as it is.
   double reach = 0;
   bool indicator = false;  // an extra column marks empty cells
   bool text = false;       // how the file's cells are read
