@@ -83,12 +83,13 @@ void run(const Arguments& arguments) {
   // The header goes out with the first rows: if these cannot be read, nothing is written.
   text.append(header(model.encoder()));
   while (reader.read(piece, rows_at_once)) {
-    const auto predicted = model.predict(piece, arguments.threads);
+    const EncodedRows encoded = model.encoder().encode_inputs(piece);
+    const auto predicted = model.predict_encoded(encoded.inputs, encoded.rows, arguments.threads);
     write_rows(predicted, targets, level, text);
     put({text.data(), text.size()});
     text.clear();
     rows += piece.rows();
-    pulled_in += model.encoder().encode_inputs(piece).pulled_in;
+    pulled_in += encoded.pulled_in;
   }
   put({text.data(), text.size()});
   if (file) file->commit();
