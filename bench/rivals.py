@@ -2,12 +2,13 @@
 """Fits the rivals to the sets of a folder, on the splits of `dma benchmark`, and writes what --compare reads.
 
     bench/rivals.py --data DIR --out rivals.json [--sets NAME...] [--methods NAME...] [--splits N] [--processes N]
+                    [--device cuda]
     dma benchmark --data DIR --compare rivals.json
 
 Each is used as its users would, with default settings and no tuning:
 
     GP                  exact Gaussian process: Matérn 5/2, a length per column and noise by the evidence (L-BFGS); lengths
-                        and noise are learnt from at most --gp-rows rows, predictions are made with all
+                        and noise are learnt from at most --gp-rows rows, predictions are made with all; on --device
     deep ensemble       five networks of two layers of 128 with a noise head, Adam, early stopping on a tenth
     boosting            scikit-learn's HistGradientBoosting; the spread is that of the misses in 5 folds
     boosting, quantiles the same with a model per quantile; it has no density, so no log-likelihood
@@ -21,6 +22,7 @@ import concurrent.futures
 import gzip
 import json
 import math
+import multiprocessing
 import pathlib
 import time
 
@@ -112,15 +114,16 @@ def matern(x, z, lengths):
 
 def gaussian_process(x, y, new, seed, options):
     generator = torch.Generator().manual_seed(seed)
-    x, y, new = (torch.as_tensor(array, dtype=torch.float64) for array in (x, y, new))
+    kind = {"dtype": torch.float64, "device": options.device}
+    x, y, new = (torch.as_tensor(array, **kind) for array in (x, y, new))
     some = torch.randperm(len(y), generator=generator)[: options.gp_rows]
     start = [math.log(math.sqrt(x.shape[1]))] * x.shape[1] + [0.0, math.log(0.1)]
-    logs = torch.tensor(start, dtype=torch.float64, requires_grad=True)  # lengths, signal, noise
+    logs = torch.tensor(start, requires_grad=True, **kind)  # lengths, signal, noise
 
     def covariance(rows):
         noise = torch.exp(logs[-1]) + 1e-6
         return torch.exp(logs[-2]) * matern(x[rows], x[rows], torch.exp(logs[:-2])) + noise * torch.eye(
-            len(rows), dtype=torch.float64
+            len(rows), **kind
         )
 
     def loss():
@@ -141,7 +144,7 @@ def gaussian_process(x, y, new, seed, options):
         white = torch.linalg.solve_triangular(factor, across, upper=False)
         mean = white.T @ torch.linalg.solve_triangular(factor, y[:, None], upper=False)
         variance = torch.exp(logs[-2]) + torch.exp(logs[-1]) + 1e-6 - (white**2).sum(0)
-    return Mixture(mean.T.numpy(), variance.clamp_min(1e-12).sqrt()[None].numpy())
+    return Mixture(mean.T.cpu().numpy(), variance.clamp_min(1e-12).sqrt()[None].cpu().numpy())
 
 
 def network_of(width):
@@ -298,6 +301,7 @@ def arguments():
     parser.add_argument("--methods", nargs="+", metavar="NAME", choices=METHODS, default=list(METHODS))
     parser.add_argument("--splits", type=int, metavar="N", help="only the first N of each set")
     parser.add_argument("--processes", type=int, metavar="N", help="default: one per core")
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="for the GP; default: %(default)s")
     parser.add_argument("--gp-rows", type=int, default=2000, metavar="N", help="default: %(default)s")
     return parser.parse_args()
 
@@ -311,7 +315,9 @@ def main():
             f"rivals.py: {options.data} has no set {', '.join(sorted(unknown))}; it has {', '.join(known)}"
         )
     report = {name: {"sets": []} for name in options.methods}
-    with concurrent.futures.ProcessPoolExecutor(options.processes) as pool:
+    # A process that is forked cannot use CUDA.
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(options.processes, spawn) as pool:
         jobs = {}
         for shown in options.sets or known:
             splits = len(read_set(options.data, known[shown])[1])

@@ -55,6 +55,7 @@ def test_a_rival_learns_a_line(name):
     y = x[:, 0] + random.normal(0, 0.3, 240)
 
     class Options:
+        device = "cpu"
         gp_rows = 100
 
     predicted = rivals.METHODS[name](x[:200], y[:200], x[200:], 1, Options)
