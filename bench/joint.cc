@@ -13,7 +13,7 @@
 #include "belief/joint_network.h"
 #include "bench/sections.h"
 #include "likelihood/gaussian.h"
-#include "regressor/fit.h"
+#include "regressor/mixture.h"
 
 namespace dma::bench {
 namespace {

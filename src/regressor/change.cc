@@ -9,6 +9,7 @@
 
 #include "base/require.h"
 #include "regressor/fit.h"
+#include "regressor/mixture.h"
 
 namespace dma {
 namespace {

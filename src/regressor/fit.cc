@@ -10,6 +10,7 @@
 #include "base/require.h"
 #include "belief/noise_shape.h"
 #include "regressor/checkpoint.h"
+#include "regressor/mixture.h"
 #include "regressor/shapes.h"
 
 namespace dma::detail {
@@ -86,67 +87,6 @@ std::size_t batch_size_of(const RegressorOptions& options, std::size_t rows, std
 }
 
 }  // namespace
-
-Predicted in_own_units(Predicted standardised, const TargetColumn& target) {
-  const auto scale = [&](auto& one) {
-    one.mean = target.mean + target.deviation * one.mean;
-    one.epistemic_std *= target.deviation;
-    one.noise_std *= target.deviation;
-  };
-  scale(standardised);
-  for (PredictedPart& part : standardised.parts) scale(part);
-  return standardised;
-}
-
-std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
-                                   std::span<const Member> members, const Encoder& encoder,
-                                   std::span<const NoiseShape> shapes) {
-  const std::vector<TargetColumn>& targets = encoder.targets;
-  std::vector<Predicted> result(rows * targets.size());
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    const Prediction& own = said[m];
-    const std::size_t outputs = own.mean.size() / rows;
-    for (std::size_t n = 0; n < own.mean.size(); ++n) {
-      const std::size_t target = members[m].target + n % outputs;
-      PredictedPart part = part_at(own, n, members[m].weight);
-      if (!shapes.empty()) apply_shape(shapes[target], part);
-      result[n / outputs * targets.size() + target].parts.push_back(part);
-    }
-  }
-  for (std::size_t n = 0; n < result.size(); ++n) {
-    result[n] = in_own_units(mixture_of(std::move(result[n].parts)), targets[n % targets.size()]);
-  }
-  return result;
-}
-
-namespace {
-
-bool is_finite(const Predicted& one) {
-  return std::isfinite(one.mean) && std::isfinite(one.epistemic_std) &&
-         std::isfinite(one.noise_std) && std::isfinite(one.noise_spread);
-}
-
-}  // namespace
-
-Mixture::Mixture(const Model& model) {
-  for (const Member& member : model.members) members_.push_back(member.belief->predictor());
-}
-
-std::vector<Predicted> Mixture::predict(const Model& model, std::span<const double> inputs,
-                                        std::size_t rows, std::size_t threads) const {
-  if (rows == 0) return {};
-  std::vector<Prediction> said;
-  for (const auto& member : members_) said.push_back(member->predict(inputs, rows, threads));
-  std::vector<Predicted> predicted =
-      mix_members(said, rows, model.members, model.encoder, model.shapes);
-  const auto broken = std::find_if_not(predicted.begin(), predicted.end(), is_finite);
-  if (broken != predicted.end()) {
-    throw NoPrediction(
-        static_cast<std::size_t>(broken - predicted.begin()) / model.encoder.targets.size(),
-        "the inputs are too large for this model");
-  }
-  return predicted;
-}
 
 Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
                      const Encoder& encoder, std::size_t target) {

@@ -49,27 +49,6 @@ std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, std::
 std::size_t most_epochs(const std::vector<FitResult>& results);
 Stopped why_stopped(const std::vector<FitResult>& results);
 
-// The members, prepared to predict many rows.
-class Mixture {
- public:
-  explicit Mixture(const Model& model);
-
-  // In the targets' own units: rows x targets. The model is the same, or a copy. Throws NoPrediction if a prediction is
-  // not finite.
-  std::vector<Predicted> predict(const Model& model, std::span<const double> inputs,
-                                 std::size_t rows, std::size_t threads) const;
-
- private:
-  std::vector<std::unique_ptr<Predictor>> members_;
-};
-
-// Mixes what the members say of these rows, standardised, into predictions in the targets' own units: rows x targets. The
-// shapes of the noise may be empty.
-std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
-                                   std::span<const Member> members, const Encoder& encoder,
-                                   std::span<const NoiseShape> shapes = {});
-Predicted in_own_units(Predicted standardised, const TargetColumn& target);
-
 // Scores in the target's own unit; predictions that are NaN are left out.
 Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
                      const Encoder& encoder, std::size_t target);

@@ -258,6 +258,9 @@ Model model_from(const SafetensorsFile& file, int version) {
     read_members(file, json.at("members"), model);
   }
   if (joint) {
+    if (version < 13) {
+      for (Json& shape : json.at("noise_shapes")) shape["of_one"] = false;
+    }
     json.at("noise_shapes").get_to(model.shapes);
     check_shapes(file, model.shapes, targets);
   }

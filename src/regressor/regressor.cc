@@ -10,6 +10,7 @@
 #include "data/message.h"
 #include "data/utf8.h"
 #include "regressor/fit.h"
+#include "regressor/mixture.h"
 
 namespace dma {
 

@@ -1,44 +1,63 @@
 // Regressor::sample: draws what could be observed from the belief.
+#include <algorithm>
 #include <cmath>
 
 #include <dma/regressor/regressor.h>
 #include <dma/special/random.h>
 
 #include "regressor/fit.h"
+#include "regressor/mixture.h"
 
 namespace dma {
 namespace {
 
-// The draws, in the targets' own units: rows x targets each.
-struct Draws {
-  std::span<const double> inputs;
-  std::size_t rows, targets;
-  const Encoder& encoder;
-  std::vector<double>& values;
+// What is drawn from: all members, each by itself and as a part of the mixture.
+struct Sources {
+  const EncodedRows& rows;
+  const Model& model;
+  std::vector<Prediction> said;
+  std::vector<Predicted> predicted;
 
-  // Sets a target's values of draw `draw` from standardised ones, for all rows.
-  void put(std::size_t draw, std::size_t target, std::span<const double> standardised) const {
-    const TargetColumn& column = encoder.targets[target];
-    for (std::size_t n = 0; n < rows; ++n) {
-      values[(draw * rows + n) * targets + target] =
-          column.mean + column.deviation * standardised[n];
-    }
+  std::size_t targets() const { return model.encoder.targets.size(); }
+  // Where a draw's value of a row and target stands.
+  std::size_t place(std::size_t draw, std::size_t row, std::size_t target) const {
+    return (draw * rows.rows + row) * targets() + target;
+  }
+  const PredictedPart& part(std::size_t row, std::size_t member, std::size_t target) const {
+    const auto is_of_target = [&](const Member& other) {
+      return other.target == model.members[member].target;
+    };
+    const auto first = std::find_if(model.members.begin(), model.members.end(), is_of_target) -
+                       model.members.begin();
+    return predicted[row * targets() + target].parts[member - static_cast<std::size_t>(first)];
   }
 };
 
+// A value of a member's function, as a part of the mixture: that may stand elsewhere and be narrower than what the member
+// says by itself (take_together).
+double as_part(double drawn, const Prediction& said, std::size_t n, const TargetColumn& target,
+               const PredictedPart& part) {
+  const double own = std::sqrt(said.epistemic_variance[n]);
+  const double apart = drawn - said.mean[n];
+  return part.mean + (own == 0 ? apart * target.deviation : apart / own * part.epistemic_std);
+}
+
 // Draws the functions of one member, for the draws that it was chosen for.
-void draw_from(const Member& member, std::span<const std::size_t> draws, special::Random& random,
-               const Draws& to) {
+void draw_from(std::size_t m, std::span<const std::size_t> draws, special::Random& random,
+               const Sources& from, std::vector<double>& values) {
+  const Member& member = from.model.members[m];
   const std::size_t outputs = member.belief->outputs();
+  const std::size_t rows = from.rows.rows;
   const auto functions =
-      member.belief->sample_functions(to.inputs, to.rows, draws.size(), random.seed());
-  std::vector<double> own(to.rows);
+      member.belief->sample_functions(from.rows.inputs, rows, draws.size(), random.seed());
   for (std::size_t s = 0; s < draws.size(); ++s) {
     for (std::size_t k = 0; k < outputs; ++k) {
-      for (std::size_t n = 0; n < to.rows; ++n) {
-        own[n] = functions[(s * to.rows + n) * outputs + k];
+      const std::size_t target = member.target + k;
+      for (std::size_t n = 0; n < rows; ++n) {
+        values[from.place(draws[s], n, target)] =
+            as_part(functions[(s * rows + n) * outputs + k], from.said[m], n * outputs + k,
+                    from.model.encoder.targets[target], from.part(n, m, target));
       }
-      to.put(draws[s], member.target + k, own);
     }
   }
 }
@@ -73,34 +92,38 @@ double draw_noise(const PredictedPart& part, special::Random& random) {
   return part.noise_std * std::exp(log_ratio) * random.normal();
 }
 
+void add_noise(std::size_t m, std::span<const std::size_t> draws, special::Random& random,
+               const Sources& from, std::vector<double>& values) {
+  const Member& member = from.model.members[m];
+  for (std::size_t k = 0; k < member.belief->outputs(); ++k) {
+    const std::size_t target = member.target + k;
+    for (const std::size_t s : draws) {
+      for (std::size_t n = 0; n < from.rows.rows; ++n) {
+        values[from.place(s, n, target)] += draw_noise(from.part(n, m, target), random);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<double> Regressor::sample(const Table& table, std::size_t count, std::uint64_t seed,
                                       bool noise) const {
   const EncodedRows rows = encoder().encode_inputs(table);
-  const std::size_t targets = encoder().targets.size();
+  if (rows.rows == 0) return {};
+  const detail::Mixture mixture(model_);
+  const std::size_t threads = model_.options.threads;
+  const Sources from{rows, model_, mixture.said(rows.inputs, rows.rows, threads),
+                     mixture.predict(model_, rows.inputs, rows.rows, threads)};
   special::Random random(seed);
   const std::vector<Member>& members = model_.members;
   const Choice choice(members, count, random);
-  std::vector<double> values(count * rows.rows * targets);
-  const Draws to{rows.inputs, rows.rows, targets, encoder(), values};
+  std::vector<double> values(count * rows.rows * from.targets());
   for (std::size_t m = 0; m < members.size(); ++m) {
-    if (!choice.of(m).empty()) draw_from(members[m], choice.of(m), random, to);
+    if (!choice.of(m).empty()) draw_from(m, choice.of(m), random, from, values);
   }
-  if (!noise) return values;
-  const auto predicted = predict_encoded(rows.inputs, rows.rows, model_.options.threads);
-  std::vector<std::size_t> part_of(targets);  // of the member, among those of each target
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    for (std::size_t k = 0; k < members[m].belief->outputs(); ++k) {
-      const std::size_t target = members[m].target + k;
-      for (const std::size_t s : choice.of(m)) {
-        for (std::size_t n = 0; n < rows.rows; ++n) {
-          values[(s * rows.rows + n) * targets + target] +=
-              draw_noise(predicted[n * targets + target].parts[part_of[target]], random);
-        }
-      }
-      ++part_of[target];
-    }
+  for (std::size_t m = 0; noise && m < members.size(); ++m) {
+    add_noise(m, choice.of(m), random, from, values);
   }
   return values;
 }

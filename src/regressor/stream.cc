@@ -13,6 +13,7 @@
 
 #include "base/require.h"
 #include "regressor/fit.h"
+#include "regressor/mixture.h"
 
 namespace dma {
 namespace {

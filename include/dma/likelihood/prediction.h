@@ -17,6 +17,8 @@ struct Prediction {
 // Correction of the noise from predictions of rows that were not learnt: its log gains N(shift, spread^2).
 struct NoiseShape {
   double shift = 0, spread = 0;
+  // It is what one of several networks misses rows by that it has not learnt; their mean misses them by less.
+  bool of_one = false;
 };
 
 // Equal parts, by the mean and variance of their mixture: the spread between parts counts as epistemic. If

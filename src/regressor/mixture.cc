@@ -1,0 +1,136 @@
+#include "regressor/mixture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <dma/regressor/regressor.h>
+
+#include "belief/noise_shape.h"
+
+namespace dma::detail {
+namespace {
+
+double squared(double value) { return value * value; }
+
+template <class Value>
+double mean_over(std::span<const PredictedPart> parts, const Value& value) {
+  double sum = 0;
+  for (const PredictedPart& part : parts) sum += value(part);
+  return sum / static_cast<double>(parts.size());
+}
+
+}  // namespace
+
+void take_together(std::span<PredictedPart> networks) {
+  const auto count = static_cast<double>(networks.size());
+  const double mean = mean_over(networks, [](const auto& part) { return part.mean; });
+  const double between =
+      mean_over(networks, [&](const auto& part) { return squared(part.mean - mean); });
+  if (between == 0) return;
+  const double own = mean_over(networks, [](const auto& part) {
+    return squared(part.epistemic_std) + squared(part.noise_std);
+  });
+  const double q = own * (count - 1) / (2 * count * between);
+  const double lambda = std::sqrt(std::max(0.0, 1 - q));
+  const double kept = std::sqrt(1 - (count - 1) / (2 * count) * (q < 1 ? q : 1 / q));
+  for (PredictedPart& part : networks) {
+    part.mean = mean + lambda * (part.mean - mean);
+    part.epistemic_std *= kept;
+    part.noise_std *= kept;
+  }
+}
+
+Predicted in_own_units(Predicted standardised, const TargetColumn& target) {
+  const auto scale = [&](auto& one) {
+    one.mean = target.mean + target.deviation * one.mean;
+    one.epistemic_std *= target.deviation;
+    one.noise_std *= target.deviation;
+  };
+  scale(standardised);
+  for (PredictedPart& part : standardised.parts) scale(part);
+  return standardised;
+}
+
+namespace {
+
+// How many of the members from this one on are of its target and shape.
+std::size_t alike(std::span<const Member> members, std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < members.size() && members[end].target == members[first].target &&
+         members[end].belief->architecture().widths ==
+             members[first].belief->architecture().widths) {
+    ++end;
+  }
+  return end - first;
+}
+
+// The parts of a prediction of this target are those of its members, in their order.
+void take_shapes_together(std::span<const Member> members, std::size_t target,
+                          Predicted& predicted) {
+  std::size_t part = 0;
+  for (std::size_t first = 0; first < members.size();) {
+    const std::size_t count = alike(members, first);
+    if (members[first].target == target) {
+      take_together(std::span(predicted.parts).subspan(part, count));
+      part += count;
+    }
+    first += count;
+  }
+}
+
+bool is_finite(const Predicted& one) {
+  return std::isfinite(one.mean) && std::isfinite(one.epistemic_std) &&
+         std::isfinite(one.noise_std) && std::isfinite(one.noise_spread);
+}
+
+}  // namespace
+
+std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
+                                   std::span<const Member> members, const Encoder& encoder,
+                                   std::span<const NoiseShape> shapes) {
+  const std::vector<TargetColumn>& targets = encoder.targets;
+  std::vector<Predicted> result(rows * targets.size());
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const Prediction& own = said[m];
+    const std::size_t outputs = own.mean.size() / rows;
+    for (std::size_t n = 0; n < own.mean.size(); ++n) {
+      const std::size_t target = members[m].target + n % outputs;
+      PredictedPart part = part_at(own, n, members[m].weight);
+      if (!shapes.empty()) apply_shape(shapes[target], part);
+      result[n / outputs * targets.size() + target].parts.push_back(part);
+    }
+  }
+  for (std::size_t n = 0; n < result.size(); ++n) {
+    const std::size_t target = n % targets.size();
+    if (!shapes.empty() && shapes[target].of_one) take_shapes_together(members, target, result[n]);
+    result[n] = in_own_units(mixture_of(std::move(result[n].parts)), targets[target]);
+  }
+  return result;
+}
+
+Mixture::Mixture(const Model& model) {
+  for (const Member& member : model.members) members_.push_back(member.belief->predictor());
+}
+
+std::vector<Prediction> Mixture::said(std::span<const double> inputs, std::size_t rows,
+                                      std::size_t threads) const {
+  std::vector<Prediction> all;
+  for (const auto& member : members_) all.push_back(member->predict(inputs, rows, threads));
+  return all;
+}
+
+std::vector<Predicted> Mixture::predict(const Model& model, std::span<const double> inputs,
+                                        std::size_t rows, std::size_t threads) const {
+  if (rows == 0) return {};
+  std::vector<Predicted> predicted =
+      mix_members(said(inputs, rows, threads), rows, model.members, model.encoder, model.shapes);
+  const auto broken = std::find_if_not(predicted.begin(), predicted.end(), is_finite);
+  if (broken != predicted.end()) {
+    throw NoPrediction(
+        static_cast<std::size_t>(broken - predicted.begin()) / model.encoder.targets.size(),
+        "the inputs are too large for this model");
+  }
+  return predicted;
+}
+
+}  // namespace dma::detail
