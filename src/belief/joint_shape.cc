@@ -129,26 +129,35 @@ void ShapeFit::search(std::size_t m, const GoOn& go_on, const AfterEpoch& after_
   member.moments = outputs_of(reached, part.held.inputs, part.held.rows);
 }
 
-void ShapeFit::look() {
-  Missed now;
-  bool all_settled = true;
+// What the members say of their parts now.
+ShapeFit::Best ShapeFit::seen() const {
+  Best now;
+  Missed& missed = now.missed;
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    append(now.inputs, parts_[m].held.inputs);
-    append(now.targets, parts_[m].held.targets);
-    append(now.values, members_[m].moments.mean);
-    append(now.variances, members_[m].moments.variance);
-    all_settled = all_settled && members_[m].fit.stopped == Stopped::tolerance;
+    append(missed.inputs, parts_[m].held.inputs);
+    append(missed.targets, parts_[m].held.targets);
+    append(missed.values, members_[m].moments.mean);
+    append(missed.variances, members_[m].moments.variance);
   }
-  auto likelihood = best_.likelihood->clone();
-  const Outputs outputs{now.values, now.variances};
-  if (now.rows() > 0) likelihood->learn(now.targets, outputs);
-  now.squares = likelihood->squares(now.targets, outputs);
-  const double score = now.rows() > 0 ? score_of(now, *likelihood) : 0;
+  now.likelihood = best_.likelihood->clone();
+  const Outputs outputs{missed.values, missed.variances};
+  if (missed.rows() > 0) now.likelihood->learn(missed.targets, outputs);
+  missed.squares = now.likelihood->squares(missed.targets, outputs);
+  now.score = missed.rows() > 0 ? score_of(missed, *now.likelihood) : 0;
+  return now;
+}
+
+void ShapeFit::look() {
+  Best now = seen();
+  const bool all_settled = std::all_of(members_.begin(), members_.end(), [](const Member& member) {
+    return member.fit.stopped == Stopped::tolerance;
+  });
   ++looks_;
   ++best_.looks_since;
-  best_.last_gain = std::max(0.0, best_.score - score);
-  if (!std::isfinite(best_.score) || score < best_.score - options_.tolerance) {
-    best_ = {score, best_.last_gain, 0, std::move(now), std::move(likelihood)};
+  best_.last_gain = std::max(0.0, best_.score - now.score);
+  if (!std::isfinite(best_.score) || now.score < best_.score - options_.tolerance) {
+    now.last_gain = best_.last_gain;
+    best_ = std::move(now);
     for (Member& member : members_) member.best = member.network;
   }
   // With more rows a look costs more, and the way is known.
@@ -185,10 +194,14 @@ std::vector<double> ShapeFit::train_nll(std::size_t m) const {
 void ShapeFit::learn_noise(std::uint64_t seed, const Data& rows) {
   if (!noise_varies() || best_.missed.rows() == 0) return;
   noise_ = detail::learn_noise(best_.missed, architecture_, options_.by_column.front(), seed);
-  for (Member& member : members_) {
-    member.scales = noise_variances(noise_->log_noise, noise_->inputs, rows.inputs,
-                                    member.best.values(rows.inputs, rows.rows));
-  }
+  for (Member& member : members_) member.scales = scales_of(member, rows);
+}
+
+// Empty: those of the likelihood.
+std::vector<double> ShapeFit::scales_of(const Member& member, const Data& rows) const {
+  if (!noise_) return {};
+  return noise_variances(noise_->log_noise, noise_->inputs, rows.inputs,
+                         member.best.values(rows.inputs, rows.rows));
 }
 
 void ShapeFit::begin_refining() {
@@ -209,11 +222,30 @@ Prediction ShapeFit::held_out_prediction() const {
   return predictive(*best_.likelihood, std::move(moments));
 }
 
-std::unique_ptr<RowTerms> ShapeFit::terms_of(const Member& member, const Data& rows) const {
-  if (noise_) return best_.likelihood->terms(rows.targets, member.scales);
+std::unique_ptr<RowTerms> ShapeFit::terms_of(const std::vector<double>& scales,
+                                             const Data& rows) const {
+  if (noise_) return best_.likelihood->terms(rows.targets, scales);
   if (!best_.likelihood->has_scale()) return best_.likelihood->terms(rows.targets);
   const std::vector<double> constant(rows.rows, noise_variance(*best_.likelihood).front());
   return best_.likelihood->terms(rows.targets, constant);
+}
+
+void ShapeFit::rehearse(std::size_t m, std::size_t epochs, const GoOn& go_on,
+                        const AfterEpoch& after_epoch) {
+  Member& member = members_[m];
+  const ShapePart& part = parts_[m];
+  const Data rows = part.learnt.data();
+  const std::vector<double> scales = scales_of(member, rows);
+  JointSettings settings = settings_for(epochs, go_on);
+  settings.start_near_the_end();
+  JointPosterior reached;
+  advance(member, rows, *terms_of(scales, rows), settings, after_epoch, &reached);
+  member.moments = outputs_of(reached, part.held.inputs, part.held.rows);
+}
+
+void ShapeFit::end_rehearsal() {
+  best_ = seen();
+  for (Member& member : members_) member.best = member.network;
 }
 
 void ShapeFit::refine(std::size_t m, const Data& rows, std::size_t epochs, const GoOn& go_on,
@@ -221,7 +253,7 @@ void ShapeFit::refine(std::size_t m, const Data& rows, std::size_t epochs, const
   Member& member = members_[m];
   JointSettings settings = settings_for(epochs, go_on);
   settings.start_near_the_end();
-  advance(member, rows, *terms_of(member, rows), settings, after_epoch, nullptr);
+  advance(member, rows, *terms_of(member.scales, rows), settings, after_epoch, nullptr);
 }
 
 JointKnowledge ShapeFit::finish(std::size_t m, const Data& rows, bool keep_ledger,
@@ -230,7 +262,7 @@ JointKnowledge ShapeFit::finish(std::size_t m, const Data& rows, bool keep_ledge
   JointKnowledge known;
   known.likelihood = best_.likelihood->clone();
   known.function =
-      member.network.posterior(rows.inputs, *terms_of(member, rows), keep_ledger, step_left);
+      member.network.posterior(rows.inputs, *terms_of(member.scales, rows), keep_ledger, step_left);
   if (noise_) {
     known.log_noise = noise_->log_noise;
     known.noise_inputs = noise_->inputs;
@@ -241,13 +273,13 @@ JointKnowledge ShapeFit::finish(std::size_t m, const Data& rows, bool keep_ledge
 Bounded ShapeFit::bounded(std::size_t m, const Data& rows) const {
   const Member& member = members_[m];
   return {member.network.bounded_precisions() + (noise_ ? noise_->bounded_precisions : 0),
-          terms_of(member, rows)->rows_at_floor() + (noise_ ? noise_->bounded_rows : 0), 0};
+          terms_of(member.scales, rows)->rows_at_floor() + (noise_ ? noise_->bounded_rows : 0), 0};
 }
 
 Certificate ShapeFit::certify(std::size_t m, const Data& rows, const JointKnowledge& known,
                               double step_left) const {
   const Member& member = members_[m];
-  const auto terms = terms_of(member, rows);
+  const auto terms = terms_of(member.scales, rows);
   JointCertificate joint{.damping = member.fit.damping, .step_left = step_left};
   cavity_of(known, rows, *terms, member.network.values(rows.inputs, rows.rows), joint);
   return detail::certify(known.function, rows, bounded(m, rows), joint);

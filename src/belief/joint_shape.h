@@ -1,8 +1,9 @@
 // belief/joint_shape.h: networks of one shape, each fitted to rows of which it holds a part out.
 //
-//   search    every member learns without its part, for as long as the parts, all together, are predicted better
-//   noise     one network, from what the members missed their parts by, says how large the noise is at each row
-//   refine    every member learns all rows, given that noise
+//   search     every member learns without its part, for as long as the parts, all together, are predicted better
+//   noise      one network, from what the members missed their parts by, says how large the noise is at each row
+//   rehearse   every member learns on without its part, given that noise, and the noise is learnt again
+//   refine     every member learns all rows, given that noise
 //
 // A network that has seen a row believes to know it. How long to learn, how large the noise is and what a shape is worth
 // are therefore asked of rows that were not learnt; all parts together, since one alone has too few rows.
@@ -76,8 +77,15 @@ class ShapeFit {
   // The parts once more, with the noise.
   Prediction held_out_prediction() const;
 
-  // The members go on from the best look, after learn_noise(), with all rows.
+  // Before members rehearse, and before they refine: they go on from the best look, or from the rehearsal.
   void begin_refining();
+  // After learn_noise(). A member that knows how large the noise is where fits rows otherwise than one that searches, and
+  // what is missed by those that predict is what counts.
+  void rehearse(std::size_t member, std::size_t epochs, const GoOn& go_on,
+                const AfterEpoch& after_epoch);
+  // After all members: what they missed is what they miss now.
+  void end_rehearsal();
+  // With all rows, after learn_noise().
   void refine(std::size_t member, const Data& rows, std::size_t epochs, const GoOn& go_on,
               const AfterEpoch& after_epoch);
   // `step_left`, if given: see JointCertificate.
@@ -113,6 +121,7 @@ class ShapeFit {
     std::unique_ptr<Likelihood> likelihood = {};
   };
 
+  Best seen() const;
   bool noise_varies() const;
   std::size_t most_epochs() const;
   std::size_t epochs_at(std::size_t look) const;
@@ -120,7 +129,8 @@ class ShapeFit {
   JointSettings settings_for(std::size_t epochs, const GoOn& go_on) const;
   void advance(Member& member, const Data& rows, RowTerms& terms, const JointSettings& settings,
                const AfterEpoch& after_epoch, JointPosterior* reached);
-  std::unique_ptr<RowTerms> terms_of(const Member& member, const Data& rows) const;
+  std::vector<double> scales_of(const Member& member, const Data& rows) const;
+  std::unique_ptr<RowTerms> terms_of(const std::vector<double>& scales, const Data& rows) const;
 
   Architecture architecture_;
   ShapeOptions options_;

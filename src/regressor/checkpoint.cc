@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* format = "dma-checkpoint";
 // Raise this whenever a fit changes: another method ends with other bits.
-constexpr const char* version = "6";
+constexpr const char* version = "7";
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 

@@ -50,6 +50,7 @@ constexpr std::size_t least_refining_epochs = 6;
 constexpr std::size_t refining_epochs_times_rows = 36'000;
 // If there is a limit of time: what a search may take of it, and how many epochs a look and the end of a fit are like.
 constexpr double search_share_of_time = 0.5;
+constexpr double rehearse_share_of_time = 0.65;
 constexpr double refine_share_of_time = 0.85;
 constexpr double epochs_to_a_look = 4;
 constexpr double epochs_of_the_end = 2;
@@ -59,18 +60,18 @@ constexpr double epochs_of_the_end = 2;
 struct EpochPlan {
   std::size_t first_search;
   std::size_t most_later;  // each time that there are more rows
-  std::size_t refine;
+  std::size_t refine;      // and as many to rehearse
 };
 
 std::size_t usual_refining_epochs(std::size_t rows) {
   return std::clamp(refining_epochs_times_rows / rows, least_refining_epochs, most_refining_epochs);
 }
 
-// Of a given number of epochs, a quarter refines.
+// Of a given number of epochs, a sixth rehearses and a sixth refines.
 EpochPlan plan_epochs(std::size_t most, std::size_t stages, std::size_t rows) {
   if (most == 0) return {first_search_epochs, most_later_epochs, usual_refining_epochs(rows)};
-  const std::size_t refine = std::min(usual_refining_epochs(rows), most / 4);
-  const std::size_t search = most - refine;
+  const std::size_t refine = std::min(usual_refining_epochs(rows), most / 6);
+  const std::size_t search = most - 2 * refine;
   const std::size_t later = std::min(most_later_epochs, search / (2 * stages));
   return {search - later * (stages - 1), later, refine};
 }
@@ -128,6 +129,8 @@ double mean_of(const std::vector<double>& values) {
 
 // --------------------------------------------------------------------------------------------------- the fit
 
+enum class Phase : std::uint8_t { search, rehearse, refine };
+
 class Fit {
  public:
   Fit(const ShapesTask& task, const Data& rows, const OnProgress& progress,
@@ -162,6 +165,10 @@ class Fit {
   FittedShapes run() {
     if (checkpoint_ != nullptr && checkpoint_->knows(slot())) resume();
     search();
+    if (phase_ != Phase::refine) {
+      learn_noise();
+      rehearse();
+    }
     learn_noise();
     refine();
     return finish();
@@ -250,7 +257,7 @@ class Fit {
   bool is_over() const { return interrupted_ || out_of_time_; }
   void run_out_of_time() { out_of_time_ = limited_ = true; }
   std::size_t most_epochs() const {
-    return epochs_.first_search + (stages_.size() - 1) * epochs_.most_later + epochs_.refine;
+    return epochs_.first_search + (stages_.size() - 1) * epochs_.most_later + 2 * epochs_.refine;
   }
 
   // What may be left to do, with a shape's members after so many epochs of this stage.
@@ -259,6 +266,9 @@ class Fit {
     for (std::size_t k = 0; k < shapes_.size(); ++k) {
       if (!alive_[k]) continue;
       double own = static_cast<double>(epochs_.refine - refined_) * cost(k, rows_.rows);
+      if (phase_ != Phase::refine && can_rehearse()) {
+        own += static_cast<double>(epochs_.refine) * cost(k, stages_.back());
+      }
       for (std::size_t s = stage_; s < stages_.size(); ++s) {
         const std::size_t most =
             s == 0 ? epochs_.first_search : later_epochs(shapes_[k].architecture());
@@ -396,11 +406,43 @@ class Fit {
     weights_ = stack();
   }
 
-  void refine() {
-    if (!std::exchange(refining_, true)) {
-      for (ShapeFit& shape : shapes_) shape.begin_refining();
-      keep();
+  // If there is noise to learn and a row to learn it from.
+  bool can_rehearse() const {
+    return epochs_.refine > 0 && !task_.options.noise && held(0).first < held(0).end;
+  }
+
+  void rehearse() {
+    out_of_time_ = false;
+    if (!can_rehearse() || is_over()) return;
+    if (!has_time_for(cost_of_all(epochs_of_the_end + 2, rows_.rows))) return run_out_of_time();
+    std::vector<ShapePart> parts;
+    for (std::size_t m = 0; m < members_; ++m) {
+      parts.push_back(part_of(rows_, held(m), rows_.rows));
     }
+    for (ShapeFit& shape : shapes_) shape.attach(parts);
+    begin(Phase::rehearse);
+    count_what_is_left();
+    const auto alive = [&](std::size_t k) { return alive_[k]; };
+    run_jobs(jobs_of(alive), stages_.back(), [&](const Job& job) {
+      const double own = cost(job.shape, stages_.back());
+      shapes_[job.shape].rehearse(
+          job.member, epochs_.refine, [&] { return go_on(job, own, rehearse_share_of_time); },
+          keeper(job));
+    });
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      if (alive_[k]) shapes_[k].end_rehearsal();
+    }
+  }
+
+  // Does nothing if that is where the fit was resumed.
+  void begin(Phase phase) {
+    if (std::exchange(phase_, phase) == phase) return;
+    for (ShapeFit& shape : shapes_) shape.begin_refining();
+    keep();
+  }
+
+  void refine() {
+    begin(Phase::refine);
     out_of_time_ = false;
     const bool wanted = refined_ < epochs_.refine && !is_over();
     if (!wanted) return;
@@ -489,6 +531,7 @@ class Fit {
     if (task_.options.calibration && !task_.options.noise) {
       fitted.noise_shape = fit_shape(fitted.held_out, rows_.targets);
     }
+    fitted.noise_shape.of_one = !task_.options.noise;
     for (Predicted& mixed : fitted.held_out) {
       if (mixed.parts.empty()) continue;
       for (PredictedPart& part : mixed.parts) apply_shape(fitted.noise_shape, part);
@@ -507,7 +550,7 @@ class Fit {
     if (checkpoint_ == nullptr || is_over()) return;
     ++round_;
     Arrays all;
-    std::vector<std::uint64_t> counts{round_, stage_, refining_ ? 1U : 0U, refined_};
+    std::vector<std::uint64_t> counts{round_, stage_, static_cast<std::uint64_t>(phase_), refined_};
     for (const bool alive : alive_) counts.push_back(alive ? 1 : 0);
     all.put("counts", counts);
     for (std::size_t k = 0; k < shapes_.size(); ++k) {
@@ -532,7 +575,7 @@ class Fit {
       const auto counts = all.take<std::uint64_t>("counts", {4 + shapes_.size()});
       round_ = counts[0];
       stage_ = std::min<std::size_t>(counts[1], stages_.size());
-      refining_ = counts[2] == 1;
+      phase_ = static_cast<Phase>(std::min<std::uint64_t>(counts[2], 2));
       refined_ = std::min<std::size_t>(counts[3], epochs_.refine);
       for (std::size_t k = 0; k < shapes_.size(); ++k) {
         alive_[k] = counts[4 + k] == 1;
@@ -564,7 +607,8 @@ class Fit {
   std::vector<std::uint64_t> noise_seeds_;
   std::vector<double> weights_, nll_;
   std::size_t round_ = 0, stage_ = 0, refined_ = 0;
-  bool resumed_ = false, refining_ = false;
+  bool resumed_ = false;
+  Phase phase_ = Phase::search;
 
   std::mutex mutex_;
   std::map<std::size_t, std::size_t> epochs_done_;  // by member, for the progress

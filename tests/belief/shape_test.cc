@@ -99,6 +99,43 @@ TEST(Shape, NoiseFollowsTheInputs) {
   EXPECT_NEAR(std::exp(loud / (450 - count)), 0.8, 0.2);
 }
 
+// Members that know where the noise is small fit the rows there, and miss those that they have not learnt by less. What
+// they miss then is what the noise is learnt from again; the parts stay unseen.
+TEST(Shape, RehearsesWithTheNoise) {
+  const Rows rows = wave(450, 2, [](double a) { return a < 0 ? 0.02 : 1; });
+  const std::vector<ShapePart> parts = parts_of(rows);
+  ShapeFit shape(deep, *learnt_noise(), options());
+  shape.search_with(parts);
+  search(shape);
+  const auto missed = [&](bool left) {
+    double sum = 0;
+    double count = 0;
+    const Missed& held = shape.held_out();
+    for (std::size_t n = 0; n < held.rows(); ++n) {
+      if ((held.inputs[4 * n] < 0) != left) continue;
+      sum += std::pow(held.targets[n] - held.values[n], 2);
+      ++count;
+    }
+    return std::sqrt(sum / count);
+  };
+  const double quiet = missed(true);
+  const std::size_t epochs = shape.epochs();
+  shape.learn_noise(7, rows.data());
+  shape.begin_refining();
+  for (std::size_t m = 0; m < 3; ++m) shape.rehearse(m, 12, always, {});
+  shape.end_rehearsal();
+  EXPECT_LT(missed(true), 0.6 * quiet);
+  EXPECT_GT(missed(false), 0.9);
+  EXPECT_GT(shape.epochs(), epochs);
+  shape.learn_noise(7, rows.data());
+  const Prediction held = shape.held_out_prediction();
+  EXPECT_EQ(held.mean, shape.held_out().values);
+  // Refining goes on from there.
+  shape.begin_refining();
+  shape.refine(0, rows.data(), 1, always, {});
+  EXPECT_EQ(shape.held_out().values, held.mean);
+}
+
 // A linearised noise network far out, or with hundreds of columns.
 TEST(Shape, NoiseIsNeverInfinite) {
   const Prediction unknown = predictive(*learnt_noise(), {{0}, {1}, {}, {-1}, {1e4}});

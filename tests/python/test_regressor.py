@@ -100,7 +100,7 @@ INDEPENDENT = dict(belief="independent")
         (dict(), dict(noise="constant")),
         (dict(), dict(hidden=(4, 3))),
         (dict(), dict(ensemble=3)),
-        (dict(), dict(max_epochs=39)),
+        (dict(), dict(max_epochs=9)),
         (dict(), dict(selection=False)),
         (dict(), dict(calibration=False)),
         (dict(), dict(slope=0.3)),
@@ -134,8 +134,11 @@ def test_noise_is_given_or_constant_or_of_each_row():
     model, given = noise_of(noise=0.1)
     assert_allclose(model.noise_std_, 0.1)
     assert_allclose(given, 0.1**2)
+    # A number in every network. How much less their mean misses than one of them depends on the row.
     _, constant = noise_of(noise="constant")
-    assert_allclose(constant, constant[0])
+    assert_allclose(constant, constant[0], rtol=0.02)
+    _, alone = noise_of(noise="constant", ensemble=1)
+    assert_allclose(alone, alone[0])
     _, by_row = noise_of(noise="input")
     assert np.median(by_row[X[:, 0] > 1]) > 10 * np.median(by_row[X[:, 0] < -1])  # it is 36
     assert_array_equal(by_row, noise_of()[1])  # the default of a joint belief
@@ -302,7 +305,7 @@ def apart():
     random = np.random.default_rng(3)
     X = np.concatenate([random.uniform(-3, -1, size=(60, 1)), random.uniform(1, 3, size=(60, 1))])
     y = np.sin(2 * X[:, 0]) + np.where(X[:, 0] > 0, 0.3, 0.05) * random.normal(size=120)
-    return DMARegressor(random_state=1).fit(X, y), np.linspace(-3, 3, 13)[:, None]
+    return DMARegressor(ensemble=2, random_state=1).fit(X, y), np.linspace(-3, 3, 13)[:, None]
 
 
 def test_ends_of_intervals_are_quantiles_of_the_mixture(apart):
