@@ -19,6 +19,12 @@ double mean_over(std::span<const PredictedPart> parts, const Value& value) {
   return sum / static_cast<double>(parts.size());
 }
 
+double mean_of_mixture(std::span<const PredictedPart> networks) {
+  std::vector<PredictedPart> alone(networks.begin(), networks.end());
+  for (PredictedPart& part : alone) part.weight = 1 / static_cast<double>(alone.size());
+  return mixture_of(std::move(alone)).mean;
+}
+
 }  // namespace
 
 void take_together(std::span<PredictedPart> networks) {
@@ -27,14 +33,15 @@ void take_together(std::span<PredictedPart> networks) {
   const double between =
       mean_over(networks, [&](const auto& part) { return squared(part.mean - mean); });
   if (between == 0) return;
-  const double own = mean_over(networks, [](const auto& part) {
-    return squared(part.epistemic_std) + squared(part.noise_std);
-  });
+  const double own = 1 / mean_over(networks, [](const auto& part) {
+                       return 1 / (squared(part.epistemic_std) + squared(part.noise_std));
+                     });
   const double q = own * (count - 1) / (2 * count * between);
   const double lambda = std::sqrt(std::max(0.0, 1 - q));
   const double kept = std::sqrt(1 - (count - 1) / (2 * count) * (q < 1 ? q : 1 / q));
+  const double centre = mean_of_mixture(networks);
   for (PredictedPart& part : networks) {
-    part.mean = mean + lambda * (part.mean - mean);
+    part.mean = centre + lambda * (part.mean - centre);
     part.epistemic_std *= kept;
     part.noise_std *= kept;
   }

@@ -48,6 +48,9 @@ Predicted in_own_units(Predicted standardised, const TargetColumn& target);
 //
 //   q >= 1    all at mu, variances times 1 - B / T = 1 - (M - 1) / (2 M) / q
 //   q < 1     at mu + sqrt(1 - q) (mu_i - mu), variances times 1 - (M - 1) / (2 M) q
+//
+// One network that runs away, and may know it, does not take the others along: T is the harmonic mean of what the networks
+// say, and they are drawn to the mean of their mixture (mixture_of).
 void take_together(std::span<PredictedPart> networks);
 
 }  // namespace dma::detail

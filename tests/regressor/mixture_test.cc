@@ -106,10 +106,29 @@ TEST(TakeTogether, SaysHowFarTheMeanIsOff) {
 }
 
 TEST(TakeTogether, OneThatRunsAwayDoesNotTakeTheOthersAlong) {
-  auto parts = networks_at({0, 0.1, -0.1, 1000}, 0.6, 0.8);
+  for (const double own : {0.6, 1000.0}) {  // it may know how far it is off
+    auto parts = networks_at({0, 0.1, -0.1, 0.05, 1000}, 0.6, 0.8);
+    parts.back().epistemic_std = own;
+    take_together(parts);
+    for (std::size_t k = 0; k < 4; ++k) {
+      EXPECT_NEAR(parts[k].mean, 0, 0.11);
+      EXPECT_NEAR(parts[k].noise_std, 0.8, 1e-3);
+    }
+    EXPECT_NEAR(mixture_of(parts).mean, 0.3, 0.3);
+  }
+}
+
+// If all are as unsure as they differ.
+TEST(TakeTogether, TheMeanIsThatOfTheMixture) {
+  auto parts = networks_at({0, 0.1, -0.1, 0.05, 4}, 0.6, 0.8);
+  const double before = mixture_of(parts).mean;
+  EXPECT_LT(before, 0.5);  // the mean of the five is 0.81
   take_together(parts);
-  EXPECT_NEAR(mixture_of(parts).quantile(0.5), 0.5, 0.5);
-  for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(parts[k].mean, 0, 0.11);
+  EXPECT_NEAR(mean_of(parts), before, 0.5);
+  parts = networks_at({0, 0.1, -0.1, 0.05, 4}, 3, 4);
+  const double wide = mixture_of(parts).mean;
+  take_together(parts);
+  for (const PredictedPart& part : parts) EXPECT_NEAR(part.mean, wide, 1e-12);
 }
 
 }  // namespace
