@@ -379,8 +379,8 @@ void add_fit(Command app) {
   command
       .option(
           "--epochs", options.epochs,
-          "maximum passes over the rows (default: as many as it needs, up to 112 if the belief is "
-          "joint and 40 otherwise)")
+          "maximum passes over the rows (default: as many as it needs; at most 40 if the belief is "
+          "independent)")
       .whole(1, most_epochs)
       .text("N")
       .group("Training");

@@ -43,8 +43,7 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         Number of posteriors of each shape to mix, each from another start. "auto": 6 to 3 for a joint belief,
         fewer with more rows; 4 for an independent one.
     max_epochs : "auto" or int, default="auto"
-        Maximum passes over the rows. "auto": as many as it needs, up to 112 for a joint belief (more for a large
-        table, which begins with some of its rows) and 40 for an independent one.
+        Maximum passes over the rows. "auto": as many as it needs; at most 40 for an independent belief.
     tol : float, default=1e-4
         A fit that gains less than this has settled, in nats per row; 0: none does. An independent belief looks
         at the rows after every epoch; a joint one every few epochs, at rows that it has not learnt.
