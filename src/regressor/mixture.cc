@@ -60,29 +60,22 @@ Predicted in_own_units(Predicted standardised, const TargetColumn& target) {
 
 namespace {
 
-// How many of the members from this one on are of its target and shape.
-std::size_t alike(std::span<const Member> members, std::size_t first) {
-  std::size_t end = first + 1;
-  while (end < members.size() && members[end].target == members[first].target &&
-         members[end].belief->architecture().widths ==
-             members[first].belief->architecture().widths) {
-    ++end;
-  }
-  return end - first;
-}
-
-// The parts of a prediction of this target are those of its members, in their order.
-void take_shapes_together(std::span<const Member> members, std::size_t target,
-                          Predicted& predicted) {
-  std::size_t part = 0;
-  for (std::size_t first = 0; first < members.size();) {
-    const std::size_t count = alike(members, first);
-    if (members[first].target == target) {
-      take_together(std::span(predicted.parts).subspan(part, count));
-      part += count;
+// How many networks each shape of a target has. The parts of a prediction are those of its members, in their order.
+std::vector<std::size_t> networks_of_shapes(std::span<const Member> members, std::size_t target) {
+  std::vector<std::size_t> counts;
+  const Member* last = nullptr;
+  for (const Member& member : members) {
+    if (member.target != target) continue;
+    const bool is_alike = last != nullptr && last->belief->architecture().widths ==
+                                                 member.belief->architecture().widths;
+    if (is_alike) {
+      ++counts.back();
+    } else {
+      counts.push_back(1);
     }
-    first += count;
+    last = &member;
   }
+  return counts;
 }
 
 bool is_finite(const Predicted& one) {
@@ -107,10 +100,17 @@ std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t
       result[n / outputs * targets.size() + target].parts.push_back(part);
     }
   }
-  for (std::size_t n = 0; n < result.size(); ++n) {
-    const std::size_t target = n % targets.size();
-    if (!shapes.empty() && shapes[target].of_one) take_shapes_together(members, target, result[n]);
-    result[n] = in_own_units(mixture_of(std::move(result[n].parts)), targets[target]);
+  for (std::size_t target = 0; target < targets.size(); ++target) {
+    std::vector<std::size_t> counts;
+    if (!shapes.empty() && shapes[target].of_one) counts = networks_of_shapes(members, target);
+    for (std::size_t n = target; n < result.size(); n += targets.size()) {
+      std::size_t first = 0;
+      for (const std::size_t count : counts) {
+        take_together(std::span(result[n].parts).subspan(first, count));
+        first += count;
+      }
+      result[n] = in_own_units(mixture_of(std::move(result[n].parts)), targets[target]);
+    }
   }
   return result;
 }
@@ -126,11 +126,10 @@ std::vector<Prediction> Mixture::said(std::span<const double> inputs, std::size_
   return all;
 }
 
-std::vector<Predicted> Mixture::predict(const Model& model, std::span<const double> inputs,
-                                        std::size_t rows, std::size_t threads) const {
-  if (rows == 0) return {};
+std::vector<Predicted> Mixture::together(const Model& model, std::span<const Prediction> said,
+                                         std::size_t rows) {
   std::vector<Predicted> predicted =
-      mix_members(said(inputs, rows, threads), rows, model.members, model.encoder, model.shapes);
+      mix_members(said, rows, model.members, model.encoder, model.shapes);
   const auto broken = std::find_if_not(predicted.begin(), predicted.end(), is_finite);
   if (broken != predicted.end()) {
     throw NoPrediction(
@@ -138,6 +137,12 @@ std::vector<Predicted> Mixture::predict(const Model& model, std::span<const doub
         "the inputs are too large for this model");
   }
   return predicted;
+}
+
+std::vector<Predicted> Mixture::predict(const Model& model, std::span<const double> inputs,
+                                        std::size_t rows, std::size_t threads) const {
+  if (rows == 0) return {};
+  return together(model, said(inputs, rows, threads), rows);
 }
 
 }  // namespace dma::detail

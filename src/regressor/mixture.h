@@ -20,9 +20,11 @@ class Mixture {
   // not finite.
   std::vector<Predicted> predict(const Model& model, std::span<const double> inputs,
                                  std::size_t rows, std::size_t threads) const;
-  // What each member says by itself, standardised.
+  // In two steps: what each member says by itself, standardised, and what that says together.
   std::vector<Prediction> said(std::span<const double> inputs, std::size_t rows,
                                std::size_t threads) const;
+  static std::vector<Predicted> together(const Model& model, std::span<const Prediction> said,
+                                         std::size_t rows);
 
  private:
   std::vector<std::unique_ptr<Predictor>> members_;

@@ -1,11 +1,10 @@
 // Regressor::sample: draws what could be observed from the belief.
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <dma/regressor/regressor.h>
 #include <dma/special/random.h>
 
-#include "regressor/fit.h"
 #include "regressor/mixture.h"
 
 namespace dma {
@@ -23,13 +22,16 @@ struct Sources {
   std::size_t place(std::size_t draw, std::size_t row, std::size_t target) const {
     return (draw * rows.rows + row) * targets() + target;
   }
-  const PredictedPart& part(std::size_t row, std::size_t member, std::size_t target) const {
-    const auto is_of_target = [&](const Member& other) {
-      return other.target == model.members[member].target;
-    };
-    const auto first = std::find_if(model.members.begin(), model.members.end(), is_of_target) -
-                       model.members.begin();
-    return predicted[row * targets() + target].parts[member - static_cast<std::size_t>(first)];
+  // Which of the parts of its targets' predictions a member is.
+  std::size_t part_of(std::size_t member) const {
+    std::size_t before = 0;
+    for (std::size_t m = 0; m < member; ++m) {
+      if (model.members[m].target == model.members[member].target) ++before;
+    }
+    return before;
+  }
+  const PredictedPart& part(std::size_t row, std::size_t target, std::size_t index) const {
+    return predicted[row * targets() + target].parts[index];
   }
 };
 
@@ -46,6 +48,7 @@ double as_part(double drawn, const Prediction& said, std::size_t n, const Target
 void draw_from(std::size_t m, std::span<const std::size_t> draws, special::Random& random,
                const Sources& from, std::vector<double>& values) {
   const Member& member = from.model.members[m];
+  const std::size_t part = from.part_of(m);
   const std::size_t outputs = member.belief->outputs();
   const std::size_t rows = from.rows.rows;
   const auto functions =
@@ -56,7 +59,7 @@ void draw_from(std::size_t m, std::span<const std::size_t> draws, special::Rando
       for (std::size_t n = 0; n < rows; ++n) {
         values[from.place(draws[s], n, target)] =
             as_part(functions[(s * rows + n) * outputs + k], from.said[m], n * outputs + k,
-                    from.model.encoder.targets[target], from.part(n, m, target));
+                    from.model.encoder.targets[target], from.part(n, target, part));
       }
     }
   }
@@ -95,11 +98,12 @@ double draw_noise(const PredictedPart& part, special::Random& random) {
 void add_noise(std::size_t m, std::span<const std::size_t> draws, special::Random& random,
                const Sources& from, std::vector<double>& values) {
   const Member& member = from.model.members[m];
+  const std::size_t part = from.part_of(m);
   for (std::size_t k = 0; k < member.belief->outputs(); ++k) {
     const std::size_t target = member.target + k;
     for (const std::size_t s : draws) {
       for (std::size_t n = 0; n < from.rows.rows; ++n) {
-        values[from.place(s, n, target)] += draw_noise(from.part(n, m, target), random);
+        values[from.place(s, n, target)] += draw_noise(from.part(n, target, part), random);
       }
     }
   }
@@ -112,9 +116,9 @@ std::vector<double> Regressor::sample(const Table& table, std::size_t count, std
   const EncodedRows rows = encoder().encode_inputs(table);
   if (rows.rows == 0) return {};
   const detail::Mixture mixture(model_);
-  const std::size_t threads = model_.options.threads;
-  const Sources from{rows, model_, mixture.said(rows.inputs, rows.rows, threads),
-                     mixture.predict(model_, rows.inputs, rows.rows, threads)};
+  std::vector<Prediction> said = mixture.said(rows.inputs, rows.rows, model_.options.threads);
+  std::vector<Predicted> predicted = detail::Mixture::together(model_, said, rows.rows);
+  const Sources from{rows, model_, std::move(said), std::move(predicted)};
   special::Random random(seed);
   const std::vector<Member>& members = model_.members;
   const Choice choice(members, count, random);

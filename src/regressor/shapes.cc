@@ -165,17 +165,20 @@ class Fit {
   FittedShapes run() {
     if (checkpoint_ != nullptr && checkpoint_->knows(slot())) resume();
     search();
-    if (phase_ != Phase::refine) {
-      learn_noise();
-      rehearse();
-    }
     learn_noise();
+    if (phase_ != Phase::refine && rehearse()) learn_noise();
     refine();
     return finish();
   }
 
  private:
   Range held(std::size_t member) const { return held_rows(member, members_, rows_.rows); }
+  // Of every member, with at most so many rows to learn from.
+  std::vector<ShapePart> parts_of(std::size_t most) const {
+    std::vector<ShapePart> parts;
+    for (std::size_t m = 0; m < members_; ++m) parts.push_back(part_of(rows_, held(m), most));
+    return parts;
+  }
   double cost(std::size_t shape, std::size_t rows) const {
     return epoch_cost(shapes_[shape].architecture(), rows).least();
   }
@@ -291,10 +294,7 @@ class Fit {
           break;
         }
       }
-      std::vector<ShapePart> parts;
-      for (std::size_t m = 0; m < members_; ++m) {
-        parts.push_back(part_of(rows_, held(m), stages_[stage_]));
-      }
+      const std::vector<ShapePart> parts = parts_of(stages_[stage_]);
       for (std::size_t k = 0; k < shapes_.size(); ++k) {
         if (!alive_[k]) continue;
         if (resumed_) {
@@ -411,14 +411,15 @@ class Fit {
     return epochs_.refine > 0 && !task_.options.noise && held(0).first < held(0).end;
   }
 
-  void rehearse() {
+  // Whether there was time for it.
+  bool rehearse() {
     out_of_time_ = false;
-    if (!can_rehearse() || is_over()) return;
-    if (!has_time_for(cost_of_all(epochs_of_the_end + 2, rows_.rows))) return run_out_of_time();
-    std::vector<ShapePart> parts;
-    for (std::size_t m = 0; m < members_; ++m) {
-      parts.push_back(part_of(rows_, held(m), rows_.rows));
+    if (!can_rehearse() || is_over()) return false;
+    if (!has_time_for(cost_of_all(epochs_of_the_end + 2, rows_.rows))) {
+      run_out_of_time();
+      return false;
     }
+    const std::vector<ShapePart> parts = parts_of(rows_.rows);
     for (ShapeFit& shape : shapes_) shape.attach(parts);
     begin(Phase::rehearse);
     count_what_is_left();
@@ -432,6 +433,7 @@ class Fit {
     for (std::size_t k = 0; k < shapes_.size(); ++k) {
       if (alive_[k]) shapes_[k].end_rehearsal();
     }
+    return true;
   }
 
   // Does nothing if that is where the fit was resumed.
