@@ -224,7 +224,7 @@ Model default_model(std::size_t inputs) {
   Model model;
   model.encoder.targets.resize(1);
   model.members.assign(4, {member, 0, 0.25});
-  model.shapes.resize(1);
+  model.calibrations.resize(1);
   return model;
 }
 

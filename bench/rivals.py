@@ -23,6 +23,7 @@ import gzip
 import json
 import math
 import multiprocessing
+import os
 import pathlib
 import time
 
@@ -320,6 +321,7 @@ def main():
             f"rivals.py: {options.data} has no set {', '.join(sorted(unknown))}; it has {', '.join(known)}"
         )
     report = {name: {"sets": []} for name in options.methods}
+    os.environ["OMP_NUM_THREADS"] = "1"  # of each process; scikit-learn would start one per core in each
     # A process that is forked cannot use CUDA.
     spawn = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(options.processes, spawn) as pool:

@@ -8,7 +8,7 @@
 #include "belief/joint_cavity.h"
 #include "belief/joint_certificate.h"
 #include "belief/joint_predictor.h"
-#include "belief/noise_shape.h"
+#include "belief/calibration.h"
 #include "belief/training.h"
 
 namespace dma::detail {

@@ -27,18 +27,25 @@ struct Gaussians {
   std::size_t size() const { return weight.size(); }
 };
 
-// With m = log noise_std^2 - noise_spread^2 / 2, the node t has the noise variance exp(m + noise_spread t).
+// A deviation at the node t of the log of its variance.
+double at_node(double deviation, double spread, double t) {
+  return deviation * std::exp(spread * (t - spread / 2) / 2);
+}
+
 void append(const PredictedPart& part, Gaussians& all) {
   const auto add = [&](double weight, double deviation) {
     all.weight.push_back(part.weight * weight);
     all.mean.push_back(part.mean);
     all.deviation.push_back(deviation);
   };
-  if (part.noise_spread == 0) return add(1, std::hypot(part.epistemic_std, part.noise_std));
+  if (part.noise_spread == 0 && part.epistemic_spread == 0) {
+    return add(1, std::hypot(part.epistemic_std, part.noise_std));
+  }
   const special::QuadratureRule& rule = hermite();
   for (std::size_t k = 0; k < nodes; ++k) {
-    const double log_ratio = part.noise_spread * (rule.nodes[k] - part.noise_spread / 2) / 2;
-    add(rule.weights[k], std::hypot(part.epistemic_std, part.noise_std * std::exp(log_ratio)));
+    add(rule.weights[k],
+        std::hypot(at_node(part.epistemic_std, part.epistemic_spread, rule.nodes[k]),
+                   at_node(part.noise_std, part.noise_spread, rule.nodes[k])));
   }
 }
 

@@ -150,7 +150,7 @@ Model fit_anew(const Model& model, Plan& plan, const ChangeOptions& options, Cha
 Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
                 ChangeReport& report) {
   if (fits_anew(model, options)) return fit_anew(model, plan, options, report);
-  Model next{model.options, model.encoder, {}, {}, {}, model.shapes, model.report};
+  Model next{model.options, model.encoder, {}, {}, {}, model.calibrations, model.report};
   const std::size_t batch_size = model.report.batch_size;
   const std::size_t appended = plan.change.append.rows;
   for (std::size_t b = 0; b < model.batch_rows.size(); ++b) {

@@ -8,7 +8,7 @@
 #include <dma/special/random.h>
 
 #include "base/require.h"
-#include "belief/noise_shape.h"
+#include "belief/calibration.h"
 #include "regressor/checkpoint.h"
 #include "regressor/mixture.h"
 #include "regressor/shapes.h"
@@ -238,7 +238,7 @@ void fit_joint(const std::vector<Architecture>& shapes, const Rows& rows,
       one = std::move(fitted.held_out[n]);
       if (!one.parts.empty()) one = in_own_units(std::move(one), column);
     }
-    model.shapes.push_back(fitted.noise_shape);
+    model.calibrations.push_back(fitted.calibration);
     std::move(fitted.members.begin(), fitted.members.end(), std::back_inserter(model.members));
     std::move(fitted.results.begin(), fitted.results.end(), std::back_inserter(results));
   }

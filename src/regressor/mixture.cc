@@ -5,7 +5,7 @@
 
 #include <dma/regressor/regressor.h>
 
-#include "belief/noise_shape.h"
+#include "belief/calibration.h"
 
 namespace dma::detail {
 namespace {
@@ -87,7 +87,7 @@ bool is_finite(const Predicted& one) {
 
 std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
                                    std::span<const Member> members, const Encoder& encoder,
-                                   std::span<const NoiseShape> shapes) {
+                                   std::span<const Calibration> calibrations) {
   const std::vector<TargetColumn>& targets = encoder.targets;
   std::vector<Predicted> result(rows * targets.size());
   for (std::size_t m = 0; m < members.size(); ++m) {
@@ -96,13 +96,14 @@ std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t
     for (std::size_t n = 0; n < own.mean.size(); ++n) {
       const std::size_t target = members[m].target + n % outputs;
       PredictedPart part = part_at(own, n, members[m].weight);
-      if (!shapes.empty()) apply_shape(shapes[target], part);
+      if (!calibrations.empty()) calibrate(calibrations[target], part);
       result[n / outputs * targets.size() + target].parts.push_back(part);
     }
   }
   for (std::size_t target = 0; target < targets.size(); ++target) {
     std::vector<std::size_t> counts;
-    if (!shapes.empty() && shapes[target].of_one) counts = networks_of_shapes(members, target);
+    if (!calibrations.empty() && calibrations[target].of_one)
+      counts = networks_of_shapes(members, target);
     for (std::size_t n = target; n < result.size(); n += targets.size()) {
       std::size_t first = 0;
       for (const std::size_t count : counts) {
@@ -129,7 +130,7 @@ std::vector<Prediction> Mixture::said(std::span<const double> inputs, std::size_
 std::vector<Predicted> Mixture::together(const Model& model, std::span<const Prediction> said,
                                          std::size_t rows) {
   std::vector<Predicted> predicted =
-      mix_members(said, rows, model.members, model.encoder, model.shapes);
+      mix_members(said, rows, model.members, model.encoder, model.calibrations);
   const auto broken = std::find_if_not(predicted.begin(), predicted.end(), is_finite);
   if (broken != predicted.end()) {
     throw NoPrediction(

@@ -30,11 +30,11 @@ class Mixture {
   std::vector<std::unique_ptr<Predictor>> members_;
 };
 
-// Mixes what the members say of these rows, standardised, into predictions in the targets' own units: rows x targets. The
-// shapes of the noise may be empty.
+// Mixes what the members say of these rows, standardised, into predictions in the targets' own units: rows x targets. There
+// may be no calibrations.
 std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
                                    std::span<const Member> members, const Encoder& encoder,
-                                   std::span<const NoiseShape> shapes = {});
+                                   std::span<const Calibration> calibrations = {});
 Predicted in_own_units(Predicted standardised, const TargetColumn& target);
 
 // Networks that were fitted alike, each of which says how far it may be off, given that it has not learnt the row: their

@@ -121,13 +121,29 @@ void read_members(const SafetensorsFile& file, const Json& json, Model& model) {
   }
 }
 
-void check_shapes(const SafetensorsFile& file, const std::vector<NoiseShape>& shapes,
-                  std::size_t targets) {
-  const auto sound = [](const NoiseShape& shape) {
-    return std::isfinite(shape.shift) && std::isfinite(shape.spread) && shape.spread >= 0;
+void check_calibrations(const SafetensorsFile& file, const std::vector<Calibration>& all,
+                        std::size_t targets) {
+  const auto sound = [](double shift, double spread) {
+    return std::isfinite(shift) && std::isfinite(spread) && spread >= 0;
   };
-  require(file, shapes.size() == targets && std::all_of(shapes.begin(), shapes.end(), sound),
-          "the shape of the noise is not valid");
+  const auto both_sound = [&](const Calibration& one) {
+    return sound(one.noise_shift, one.noise_spread) &&
+           sound(one.function_shift, one.function_spread);
+  };
+  require(file, all.size() == targets && std::all_of(all.begin(), all.end(), both_sound),
+          "its calibration is not valid");
+}
+
+std::vector<Calibration> calibrations_of_noise(const Json& json, int version) {
+  std::vector<Calibration> all;
+  for (const Json& shape : json) {
+    Calibration one;
+    shape.at("shift").get_to(one.noise_shift);
+    shape.at("spread").get_to(one.noise_spread);
+    if (version == 13) shape.at("of_one").get_to(one.of_one);
+    all.push_back(one);
+  }
+  return all;
 }
 
 std::vector<std::size_t> read_sizes(const SafetensorsFile& file, const std::string& name) {
@@ -258,11 +274,12 @@ Model model_from(const SafetensorsFile& file, int version) {
     read_members(file, json.at("members"), model);
   }
   if (joint) {
-    if (version < 13) {
-      for (Json& shape : json.at("noise_shapes")) shape["of_one"] = false;
+    if (version < 14) {
+      model.calibrations = calibrations_of_noise(json.at("noise_shapes"), version);
+    } else {
+      json.at("calibrations").get_to(model.calibrations);
     }
-    json.at("noise_shapes").get_to(model.shapes);
-    check_shapes(file, model.shapes, targets);
+    check_calibrations(file, model.calibrations, targets);
   }
   check_report(file, model);
   return model;
@@ -298,7 +315,7 @@ auto lay_out(const Model& model, const Take& take) {
             {"encoder", model.encoder},
             {"members", std::move(members)},
             {"report", report_json(model.report)}};
-  if (!model.shapes.empty()) json["noise_shapes"] = model.shapes;
+  if (!model.calibrations.empty()) json["calibrations"] = model.calibrations;
   const detail::Metadata metadata{
       {"format", "dma-model"},
       {"version", std::to_string(model_format_version)},

@@ -89,21 +89,24 @@ class Choice {
   std::vector<std::vector<std::size_t>> draws_;
 };
 
-// Noise of the member that the function was drawn from; its variance is itself drawn (metrics/predicted.h).
-double draw_noise(const PredictedPart& part, special::Random& random) {
-  const double log_ratio = part.noise_spread * (random.normal() - part.noise_spread / 2) / 2;
-  return part.noise_std * std::exp(log_ratio) * random.normal();
+// What is observed of a function drawn from this part: its variances are themselves drawn (metrics/predicted.h).
+double observe(double function, const PredictedPart& part, special::Random& random) {
+  const double t = random.normal();
+  const auto growth = [t](double spread) { return std::exp(spread * (t - spread / 2) / 2); };
+  return part.mean + growth(part.epistemic_spread) * (function - part.mean) +
+         growth(part.noise_spread) * part.noise_std * random.normal();
 }
 
-void add_noise(std::size_t m, std::span<const std::size_t> draws, special::Random& random,
-               const Sources& from, std::vector<double>& values) {
+void observe_all(std::size_t m, std::span<const std::size_t> draws, special::Random& random,
+                 const Sources& from, std::vector<double>& values) {
   const Member& member = from.model.members[m];
   const std::size_t part = from.part_of(m);
   for (std::size_t k = 0; k < member.belief->outputs(); ++k) {
     const std::size_t target = member.target + k;
     for (const std::size_t s : draws) {
       for (std::size_t n = 0; n < from.rows.rows; ++n) {
-        values[from.place(s, n, target)] += draw_noise(from.part(n, target, part), random);
+        double& value = values[from.place(s, n, target)];
+        value = observe(value, from.part(n, target, part), random);
       }
     }
   }
@@ -127,7 +130,7 @@ std::vector<double> Regressor::sample(const Table& table, std::size_t count, std
     if (!choice.of(m).empty()) draw_from(m, choice.of(m), random, from, values);
   }
   for (std::size_t m = 0; noise && m < members.size(); ++m) {
-    add_noise(m, choice.of(m), random, from, values);
+    observe_all(m, choice.of(m), random, from, values);
   }
   return values;
 }

@@ -13,9 +13,9 @@
 
 #include <dma/base/parallel.h>
 
+#include "belief/calibration.h"
 #include "belief/joint_backend.h"
 #include "belief/joint_shape.h"
-#include "belief/noise_shape.h"
 #include "regressor/checkpoint.h"
 #include "regressor/members.h"
 #include "regressor/stacking.h"
@@ -511,7 +511,7 @@ class Fit {
     return shape.has_settled() ? Stopped::tolerance : Stopped::max_epochs;
   }
 
-  // The mixture's predictions of the rows that were held out, and the noise's shape by them.
+  // The mixture's predictions of the rows that were held out, calibrated by them.
   void hold_out(FittedShapes& fitted) {
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     fitted.held_out.assign(rows_.rows, {unknown, unknown, unknown, unknown});
@@ -531,12 +531,12 @@ class Fit {
       }
     }
     if (task_.options.calibration && !task_.options.noise) {
-      fitted.noise_shape = fit_shape(fitted.held_out, rows_.targets);
+      fitted.calibration = fit_calibration(fitted.held_out, rows_.targets);
     }
-    fitted.noise_shape.of_one = !task_.options.noise;
+    fitted.calibration.of_one = !task_.options.noise;
     for (Predicted& mixed : fitted.held_out) {
       if (mixed.parts.empty()) continue;
-      for (PredictedPart& part : mixed.parts) apply_shape(fitted.noise_shape, part);
+      for (PredictedPart& part : mixed.parts) calibrate(fitted.calibration, part);
       mixed = mixture_of(std::move(mixed.parts));
     }
   }

@@ -30,7 +30,7 @@ struct FittedShapes {
   std::vector<Member> members;      // those of the heaviest shape first
   std::vector<FitResult> results;   // one per member
   std::vector<ShapeReport> shapes;  // likelihoods of the standardised target
-  NoiseShape noise_shape;
+  Calibration calibration;
   // Every row that was held out, predicted by members that had not learnt it; a NaN for the others. Standardised.
   std::vector<Predicted> held_out;
 };

@@ -10,7 +10,7 @@
 #include <dma/special/random.h>
 
 #include "belief/joint_predictor.h"
-#include "belief/noise_shape.h"
+#include "belief/calibration.h"
 
 namespace dma::detail {
 namespace {

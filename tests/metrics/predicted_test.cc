@@ -17,10 +17,19 @@
 namespace dma {
 namespace {
 
-Predicted draw(special::Random& random, double most_spread) {
+PredictedPart draw_part(special::Random& random, double most_spread) {
   const double noise = std::exp(random.uniform(-2, 2));
-  return {random.uniform(-5, 5), noise * random.uniform(0.1, 2), noise,
-          random.uniform(0.05, most_spread)};
+  const double spread = random.uniform(0.05, most_spread);
+  return {random.uniform(-5, 5),
+          noise * random.uniform(0.1, 2),
+          noise,
+          spread,
+          1,
+          std::max(0.0, random.uniform(-most_spread, most_spread))};
+}
+
+Predicted draw(special::Random& random, double most_spread) {
+  return mixture_of({draw_part(random, most_spread)});
 }
 
 // Up to five parts, some far from the others.
@@ -29,25 +38,29 @@ Predicted draw_mixture(special::Random& random) {
   const auto count = static_cast<std::size_t>(random.uniform(2, 6));
   double sum = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    const Predicted one = draw(random, 1.5);
-    parts.push_back({one.mean, one.epistemic_std, one.noise_std, k % 2 == 0 ? one.noise_spread : 0,
-                     random.uniform(0.1, 1)});
+    parts.push_back(draw_part(random, 1.5));
+    if (k % 2 == 1) parts.back().noise_spread = 0;
+    parts.back().weight = random.uniform(0.1, 1);
     sum += parts.back().weight;
   }
   for (PredictedPart& part : parts) part.weight /= sum;
   return mixture_of(parts);
 }
 
-// E over log s ~ N(log noise_std^2 - spread^2 / 2, spread^2), by 128 nodes instead of nine.
+// The variance at t: the logs of the function's and of the noise's have spreads around their means.
+double variance_at(const PredictedPart& part, double t) {
+  const auto log_ratio = [t](double spread) { return spread * (t - spread / 2); };
+  return std::pow(part.epistemic_std, 2) * std::exp(log_ratio(part.epistemic_spread)) +
+         std::pow(part.noise_std, 2) * std::exp(log_ratio(part.noise_spread));
+}
+
+// E over t ~ N(0, 1), by 128 nodes instead of nine.
 template <class Value>
 double expect_over_noise(const Predicted& p, const Value& value) {
   static const auto rule = special::gauss_hermite(128);
   double sum = 0;
   for (std::size_t k = 0; k < rule.nodes.size(); ++k) {
-    const double log_variance =
-        2 * std::log(p.noise_std) + p.noise_spread * (rule.nodes[k] - p.noise_spread / 2);
-    sum += rule.weights[k] *
-           value(std::sqrt(p.epistemic_std * p.epistemic_std + std::exp(log_variance)));
+    sum += rule.weights[k] * value(std::sqrt(variance_at(p.parts.front(), rule.nodes[k])));
   }
   return sum;
 }
@@ -168,11 +181,8 @@ TEST(Predicted, RightPredictionsAreCalibrated) {
   std::vector<Predicted> predicted;
   for (int n = 0; n < 40'000; ++n) {
     const Predicted p = draw(random, 1.0);
-    const double log_variance =
-        2 * std::log(p.noise_std) + p.noise_spread * (random.normal() - p.noise_spread / 2);
-    targets.push_back(p.mean +
-                      std::sqrt(p.epistemic_std * p.epistemic_std + std::exp(log_variance)) *
-                          random.normal());
+    const double variance = variance_at(p.parts.front(), random.normal());
+    targets.push_back(p.mean + std::sqrt(variance) * random.normal());
     predicted.push_back(p);
   }
   const Metrics metrics = score(targets, predicted);

@@ -215,10 +215,13 @@ TEST(Regressor, CalibrationFollowsTheTails) {
   const Table test = draw(4000, 2);
   const auto with = Regressor::fit(train, {.target = "y"});
   const auto without = Regressor::fit(train, {.target = "y", .calibration = false});
-  const auto shape = [](const Regressor& model) { return model.model().shapes.front(); };
-  EXPECT_GT(shape(with).spread, 1);
-  EXPECT_EQ(shape(without).spread, 0);
-  EXPECT_EQ(shape(without).shift, 0);
+  const auto calibration = [](const Regressor& model) {
+    return model.model().calibrations.front();
+  };
+  EXPECT_GT(calibration(with).noise_spread, 1);
+  EXPECT_EQ(calibration(without).noise_spread, 0);
+  EXPECT_EQ(calibration(without).noise_shift, 0);
+  EXPECT_EQ(calibration(without).function_shift, 0);
   const Metrics good = with.evaluate(test).front();
   const Metrics plain = without.evaluate(test).front();
   EXPECT_LT(good.nll, plain.nll - 0.02);

@@ -2,10 +2,11 @@
 //
 // A part of it says
 //
-//   y ~ N(mean, epistemic_std^2 + s),   log s ~ N(m, noise_spread^2),   m such that E[s] = noise_std^2
+//   y ~ N(mean, v + s),   log s = log noise_std^2 + noise_spread t - noise_spread^2 / 2,   t ~ N(0, 1)
+//                         log v the same of epistemic_std and epistemic_spread, with the same t
 //
-// The noise variance s is itself uncertain. Nine Gauss-Hermite nodes represent it: a mixture of nine Gaussians around
-// one mean, whose tails are heavier than a Gaussian's. With noise_spread 0 it is N(mean, stddev()^2).
+// so that E[v + s] = stddev()^2: the variances are themselves uncertain. Nine Gauss-Hermite nodes represent t: a mixture
+// of nine Gaussians around one mean, whose tails are heavier than a Gaussian's. Without spread it is N(mean, stddev()^2).
 //
 // A prediction is one part, or a mixture of several with weights: density, quantiles and scores are those of the mixture.
 #pragma once
@@ -28,6 +29,7 @@ struct PredictedPart {
   double noise_std;         // of an observation around it
   double noise_spread = 0;  // of the log of the noise variance
   double weight = 1;
+  double epistemic_spread = 0;  // of the log of the function's variance
 };
 
 struct Interval {

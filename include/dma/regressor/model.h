@@ -121,7 +121,7 @@ struct Model {
   std::vector<std::size_t> batch_rows;    // rows of each batch of the ledger
   std::vector<std::uint64_t> row_hashes;  // batch by batch: how rows are found again
   std::vector<Member> members;            // of the mixture; those of the heaviest shape first
-  std::vector<NoiseShape> shapes;  // one per target; empty: the noise is what the members say
+  std::vector<Calibration> calibrations;  // one per target; empty: what the members say holds
   FitReport report;
 };
 

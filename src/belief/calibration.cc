@@ -1,0 +1,195 @@
+#include "belief/calibration.h"
+
+#include <array>
+#include <cmath>
+
+#include <dma/special/normal.h>
+#include <dma/special/quadrature.h>
+
+namespace dma::detail {
+namespace {
+
+constexpr std::size_t nodes = 9;
+constexpr double most_spread = 2;
+constexpr double first_step = 0.5;
+
+// What is searched. The noise's first, then the function's.
+enum Place : std::size_t { noise_shift, spread, function_shift };
+template <std::size_t Count>
+using Numbers = std::array<double, Count>;
+
+// Each has a prior N(0, 1), so that a handful of rows does not count too much.
+template <std::size_t Count>
+double log_prior(const Numbers<Count>& numbers) {
+  double squares = 0;
+  for (const double number : numbers) squares += number * number;
+  return -squares / 2;
+}
+
+// The noise's level and tails trade for each other, so that they are moved together too.
+template <std::size_t Count>
+std::vector<Numbers<Count>> directions() {
+  std::vector<Numbers<Count>> all;
+  for (const double level : {-1.0, 0.0, 1.0}) {
+    for (const double tails : {-1.0, 0.0, 1.0}) {
+      if (level != 0 || tails != 0) all.push_back({level, tails});
+    }
+  }
+  for (std::size_t k = 2; k < Count; ++k) {
+    for (const double way : {-1.0, 1.0}) {
+      all.push_back({});
+      all.back()[k] = way;
+    }
+  }
+  return all;
+}
+
+// Moves to the best of the neighbours while there is a better one, then halves the step.
+template <std::size_t Count, class LogLikelihood>
+Numbers<Count> most_likely(const LogLikelihood& log_likelihood, double last_step) {
+  Numbers<Count> best{};
+  double most = log_likelihood(best);
+  for (double step = first_step; step >= last_step;) {
+    const Numbers<Count> centre = best;
+    for (const Numbers<Count>& direction : directions<Count>()) {
+      Numbers<Count> other = centre;
+      for (std::size_t k = 0; k < Count; ++k) other[k] += step * direction[k];
+      if (other[spread] < 0 || other[spread] > most_spread) continue;
+      const double now = log_likelihood(other) + log_prior(other);
+      if (now > most) {
+        most = now;
+        best = other;
+      }
+    }
+    if (best == centre) step /= 2;
+  }
+  return best;
+}
+
+// A row may be unlike the others in what is known of its function as in its noise: the tails are those of both.
+Calibration calibration_by(const Numbers<3>& numbers) {
+  return {numbers[noise_shift], numbers[spread], numbers[function_shift], numbers[spread]};
+}
+
+const special::QuadratureRule& hermite() {
+  static const special::QuadratureRule rule = special::gauss_hermite(nodes);
+  return rule;
+}
+
+// Predictions and the values, ready to be scored for one calibration after the other: what Predicted::log_density says of
+// calibrated parts, three times as fast.
+class Misses {
+ public:
+  Misses(std::span<const Predicted> predicted, std::span<const double> values) {
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      if (std::isnan(predicted[n].mean)) continue;
+      for (const PredictedPart& part : predicted[n].parts) {
+        const double miss = values[n] - part.mean;
+        parts_.push_back({miss * miss, part.epistemic_std * part.epistemic_std,
+                          part.noise_std * part.noise_std, part.noise_spread, part.weight});
+      }
+      ends_.push_back(parts_.size());
+    }
+  }
+
+  double log_likelihood(const Numbers<3>& numbers) const {
+    const special::QuadratureRule& rule = hermite();
+    std::array<double, nodes> function{};
+    for (std::size_t k = 0; k < nodes; ++k) {
+      function[k] = std::exp(numbers[function_shift] + numbers[spread] * rule.nodes[k]);
+    }
+    const double level = numbers[noise_shift] + numbers[spread] * numbers[spread] / 2;
+    std::vector<Gaussian> row;
+    LogSum logs;
+    double exponents = 0;
+    std::size_t first = 0;
+    for (const std::size_t end : ends_) {
+      row.clear();
+      double largest = -HUGE_VAL;
+      for (; first < end; ++first) {
+        const Part& part = parts_[first];
+        const double own = std::hypot(part.noise_spread, numbers[spread]);
+        for (std::size_t k = 0; k < nodes; ++k) {
+          const double noise = part.noise * std::exp(level + own * (rule.nodes[k] - own / 2));
+          const double precision = 1 / (part.function * function[k] + noise);
+          row.push_back(
+              {part.weight * rule.weights[k] * std::sqrt(precision), -part.square * precision / 2});
+        }
+        largest = std::max(largest, row.back().exponent);  // the widest node's
+      }
+      double sum = 0;
+      for (const Gaussian& one : row) sum += one.weight * std::exp(one.exponent - largest);
+      logs.add(sum);
+      exponents += largest;
+    }
+    return exponents + logs.value() - static_cast<double>(ends_.size()) * special::log_sqrt_two_pi;
+  }
+
+ private:
+  struct Part {
+    double square, function, noise, noise_spread, weight;
+  };
+  struct Gaussian {
+    double weight, exponent;
+  };
+  std::vector<Part> parts_;
+  std::vector<std::size_t> ends_;  // of the parts of each row
+};
+
+// y - f ~ N(0, variance + s), log s ~ N(log noise + shift, spread^2).
+double log_likelihood(const Numbers<2>& of_noise, std::span<const Miss> misses, double noise) {
+  const special::QuadratureRule& rule = hermite();
+  std::array<double, nodes> variance{};
+  for (std::size_t k = 0; k < nodes; ++k) {
+    variance[k] = noise * std::exp(of_noise[noise_shift] + of_noise[spread] * rule.nodes[k]);
+  }
+  LogSum logs;
+  double exponents = 0;
+  for (const Miss& miss : misses) {
+    // The widest node has the largest exponent.
+    const double largest = -miss.square / (2 * (miss.variance + variance[nodes - 1]));
+    double sum = 0;
+    for (std::size_t k = 0; k < nodes; ++k) {
+      const double all = miss.variance + variance[k];
+      sum += rule.weights[k] * std::exp(-miss.square / (2 * all) - largest) / std::sqrt(all);
+    }
+    logs.add(sum);
+    exponents += largest;
+  }
+  return exponents + logs.value() - static_cast<double>(misses.size()) * special::log_sqrt_two_pi;
+}
+
+// E[exp(g)] if g gains N(shift, spread^2), as a factor of a deviation.
+double growth(double shift, double spread) { return std::exp((shift + spread * spread / 2) / 2); }
+
+}  // namespace
+
+PredictedPart part_at(const Prediction& prediction, std::size_t n, double weight) {
+  return {prediction.mean[n], std::sqrt(prediction.epistemic_variance[n]),
+          std::sqrt(prediction.noise_variance[n]),
+          prediction.noise_spread.empty() ? 0 : prediction.noise_spread[n], weight};
+}
+
+void calibrate(const Calibration& calibration, PredictedPart& part) {
+  part.noise_std *= growth(calibration.noise_shift, calibration.noise_spread);
+  part.noise_spread = std::hypot(part.noise_spread, calibration.noise_spread);
+  part.epistemic_std *= growth(calibration.function_shift, calibration.function_spread);
+  part.epistemic_spread = std::hypot(part.epistemic_spread, calibration.function_spread);
+}
+
+Calibration fit_calibration(std::span<const Predicted> predicted, std::span<const double> values) {
+  constexpr double last_step = 1.0 / 64;
+  const Misses misses(predicted, values);
+  const auto of_rows = [&](const Numbers<3>& numbers) { return misses.log_likelihood(numbers); };
+  return calibration_by(most_likely<3>(of_rows, last_step));
+}
+
+double nll_with_tails(std::span<const Miss> misses, double noise) {
+  constexpr double last_step = 1.0 / 16;  // a score needs no more
+  const auto of_misses = [&](const Numbers<2>& of_noise) {
+    return log_likelihood(of_noise, misses, noise);
+  };
+  return -of_misses(most_likely<2>(of_misses, last_step)) / static_cast<double>(misses.size());
+}
+
+}  // namespace dma::detail
