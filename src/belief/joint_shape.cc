@@ -5,10 +5,10 @@
 #include <string>
 
 #include "base/require.h"
+#include "belief/calibration.h"
 #include "belief/joint_cavity.h"
 #include "belief/joint_certificate.h"
 #include "belief/joint_predictor.h"
-#include "belief/calibration.h"
 #include "belief/training.h"
 
 namespace dma::detail {

@@ -9,8 +9,8 @@
 #include <dma/likelihood/gaussian.h>
 #include <dma/special/random.h>
 
-#include "belief/joint_predictor.h"
 #include "belief/calibration.h"
+#include "belief/joint_predictor.h"
 
 namespace dma::detail {
 namespace {
