@@ -542,6 +542,29 @@ TEST_P(EachBelief, SamplesAreWhatIsPredicted) {
   EXPECT_NE(functions, model.sample(rows, count, 8, false));
 }
 
+// A row that is unlike the others may be so in its function: the noise is next to nothing here.
+TEST(Regressor, DrawsHaveTheTailsOfTheFunction) {
+  const Table train = wave_table(100, 0.5, 1);
+  Model model = Regressor::fit(train, quick_options(BeliefKind::joint)).model();
+  model.calibrations.front() = {-8, 1.5, 0, 1.5, true};
+  const Regressor tailed(model);
+  const Table rows = rows_of(train, 0, 3);
+  const auto predicted = tailed.predict(rows);
+  constexpr std::size_t count = 20000;
+  const auto draws = tailed.sample(rows, count, 7);
+  for (std::size_t row = 0; row < 3; ++row) {
+    for (const double level : {0.5, 0.8, 0.95}) {
+      const Interval interval = predicted[row].interval(CentralLevel(level));
+      double inside = 0;
+      for (std::size_t s = 0; s < count; ++s) {
+        const double draw = draws[3 * s + row];
+        inside += draw > interval.lower && draw < interval.upper ? 1.0 / count : 0;
+      }
+      EXPECT_NEAR(inside, level, 0.015);
+    }
+  }
+}
+
 // Two joint members hold two of three parts of the rows out.
 std::size_t scored_rows(std::size_t rows) {
   return EachBelief::GetParam() == BeliefKind::joint ? 2 * rows / 3 : rows;
