@@ -1,5 +1,6 @@
 #include "belief/calibration.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -93,12 +94,7 @@ class Misses {
   }
 
   double log_likelihood(const Numbers<3>& numbers) const {
-    const special::QuadratureRule& rule = hermite();
-    std::array<double, nodes> function{};
-    for (std::size_t k = 0; k < nodes; ++k) {
-      function[k] = std::exp(numbers[function_shift] + numbers[spread] * rule.nodes[k]);
-    }
-    const double level = numbers[noise_shift] + numbers[spread] * numbers[spread] / 2;
+    const std::array<double, nodes> growth = function_growth(numbers);
     std::vector<Gaussian> row;
     LogSum logs;
     double exponents = 0;
@@ -107,14 +103,7 @@ class Misses {
       row.clear();
       double largest = -HUGE_VAL;
       for (; first < end; ++first) {
-        const Part& part = parts_[first];
-        const double own = std::hypot(part.noise_spread, numbers[spread]);
-        for (std::size_t k = 0; k < nodes; ++k) {
-          const double noise = part.noise * std::exp(level + own * (rule.nodes[k] - own / 2));
-          const double precision = 1 / (part.function * function[k] + noise);
-          row.push_back(
-              {part.weight * rule.weights[k] * std::sqrt(precision), -part.square * precision / 2});
-        }
+        append(parts_[first], numbers, growth, row);
         largest = std::max(largest, row.back().exponent);  // the widest node's
       }
       double sum = 0;
@@ -132,6 +121,27 @@ class Misses {
   struct Gaussian {
     double weight, exponent;
   };
+
+  static std::array<double, nodes> function_growth(const Numbers<3>& numbers) {
+    std::array<double, nodes> growth{};
+    for (std::size_t k = 0; k < nodes; ++k) {
+      growth[k] = std::exp(numbers[function_shift] + numbers[spread] * hermite().nodes[k]);
+    }
+    return growth;
+  }
+  static void append(const Part& part, const Numbers<3>& numbers,
+                     const std::array<double, nodes>& of_function, std::vector<Gaussian>& row) {
+    const special::QuadratureRule& rule = hermite();
+    const double level = numbers[noise_shift] + numbers[spread] * numbers[spread] / 2;
+    const double own = std::hypot(part.noise_spread, numbers[spread]);
+    for (std::size_t k = 0; k < nodes; ++k) {
+      const double noise = part.noise * std::exp(level + own * (rule.nodes[k] - own / 2));
+      const double precision = 1 / (part.function * of_function[k] + noise);
+      row.push_back(
+          {part.weight * rule.weights[k] * std::sqrt(precision), -part.square * precision / 2});
+    }
+  }
+
   std::vector<Part> parts_;
   std::vector<std::size_t> ends_;  // of the parts of each row
 };
