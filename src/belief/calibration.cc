@@ -48,11 +48,12 @@ std::vector<Numbers<Count>> directions() {
 // Moves to the best of the neighbours while there is a better one, then halves the step.
 template <std::size_t Count, class LogLikelihood>
 Numbers<Count> most_likely(const LogLikelihood& log_likelihood, double last_step) {
+  const std::vector<Numbers<Count>> ways = directions<Count>();
   Numbers<Count> best{};
   double most = log_likelihood(best);
   for (double step = first_step; step >= last_step;) {
     const Numbers<Count> centre = best;
-    for (const Numbers<Count>& direction : directions<Count>()) {
+    for (const Numbers<Count>& direction : ways) {
       Numbers<Count> other = centre;
       for (std::size_t k = 0; k < Count; ++k) other[k] += step * direction[k];
       if (other[spread] < 0 || other[spread] > most_spread) continue;
