@@ -70,7 +70,10 @@ Numbers<Count> most_likely(const LogLikelihood& log_likelihood, double last_step
 
 // A row may be unlike the others in what is known of its function as in its noise: the tails are those of both.
 Calibration calibration_by(const Numbers<3>& numbers) {
-  return {numbers[noise_shift], numbers[spread], numbers[function_shift], numbers[spread]};
+  return {.noise_shift = numbers[noise_shift],
+          .noise_spread = numbers[spread],
+          .function_shift = numbers[function_shift],
+          .function_spread = numbers[spread]};
 }
 
 const special::QuadratureRule& hermite() {
@@ -182,6 +185,10 @@ PredictedPart part_at(const Prediction& prediction, std::size_t n, double weight
 }
 
 void calibrate(const Calibration& calibration, PredictedPart& part) {
+  // N(f; m, v) N(f; 0, 1 / tau) ~ N(f; m / (1 + v tau), v / (1 + v tau))
+  const double gained = 1 + part.epistemic_std * part.epistemic_std * calibration.prior_precision;
+  part.mean /= gained;
+  part.epistemic_std /= std::sqrt(gained);
   part.noise_std *= growth(calibration.noise_shift, calibration.noise_spread);
   part.noise_spread = std::hypot(part.noise_spread, calibration.noise_spread);
   part.epistemic_std *= growth(calibration.function_shift, calibration.function_spread);

@@ -128,7 +128,7 @@ void check_calibrations(const SafetensorsFile& file, const std::vector<Calibrati
   };
   const auto both_sound = [&](const Calibration& one) {
     return sound(one.noise_shift, one.noise_spread) &&
-           sound(one.function_shift, one.function_spread);
+           sound(one.function_shift, one.function_spread) && sound(0, one.prior_precision);
   };
   require(file, all.size() == targets && std::all_of(all.begin(), all.end(), both_sound),
           "its calibration is not valid");
@@ -277,6 +277,9 @@ Model model_from(const SafetensorsFile& file, int version) {
     if (version < 14) {
       model.calibrations = calibrations_of_noise(json.at("noise_shapes"), version);
     } else {
+      if (version == 14) {
+        for (Json& calibration : json.at("calibrations")) calibration["prior_precision"] = 0;
+      }
       json.at("calibrations").get_to(model.calibrations);
     }
     check_calibrations(file, model.calibrations, targets);

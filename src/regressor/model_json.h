@@ -75,7 +75,8 @@ inline void from_json(const detail::StrictJson& json, Certificate& certificate) 
   from_json(json.at("negative_messages"), certificate.negative_messages);
   from_json(json.at("joint"), certificate.joint);
 }
-DMA_MEMBERS_AS_JSON(Calibration, noise_shift, noise_spread, function_shift, function_spread, of_one)
+DMA_MEMBERS_AS_JSON(Calibration, noise_shift, noise_spread, function_shift, function_spread,
+                    prior_precision, of_one)
 DMA_MEMBERS_AS_JSON(ShapeReport, target, hidden, weights, weight, epochs, held_out_nll)
 DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, weights, layers, shapes, batches,
                     batch_size, epochs, stopped, noise_std, noise_at_floor, train_nll, cavity,

@@ -48,6 +48,9 @@ constexpr std::size_t most_later_epochs = 100;
 constexpr std::size_t most_refining_epochs = 12;
 constexpr std::size_t least_refining_epochs = 6;
 constexpr std::size_t refining_epochs_times_rows = 36'000;
+// Of the function, standardised: before a row says anything, its value is N(0, 5^2). A network that is far from all rows
+// may have no idea; the targets have.
+constexpr double prior_precision = 1.0 / 25;
 // If there is a limit of time: what a search may take of it, and how many epochs a look and the end of a fit are like.
 constexpr double search_share_of_time = 0.5;
 constexpr double rehearse_share_of_time = 0.65;
@@ -113,10 +116,17 @@ ShapePart part_of(const Data& rows, const Range& held, std::size_t most) {
 
 // ---------------------------------------------------------------------------------------------- predictions
 
+PredictedPart held_out_part(const Prediction& prediction, std::size_t n, double weight) {
+  PredictedPart part = part_at(prediction, n, weight);
+  calibrate({.prior_precision = prior_precision}, part);
+  return part;
+}
+
 std::vector<double> log_densities(const Prediction& prediction, std::span<const double> targets) {
   std::vector<double> result;
   for (std::size_t n = 0; n < targets.size(); ++n) {
-    result.push_back(Predicted{0, 0, 0, 0, {part_at(prediction, n, 1)}}.log_density(targets[n]));
+    result.push_back(
+        Predicted{0, 0, 0, 0, {held_out_part(prediction, n, 1)}}.log_density(targets[n]));
   }
   return result;
 }
@@ -526,7 +536,7 @@ class Fit {
         Predicted& mixed = fitted.held_out[n];
         mixed.mean = 0;  // known
         for (std::size_t k = 0; k < shapes_.size(); ++k) {
-          if (alive_[k]) mixed.parts.push_back(part_at(predictions[k], next, weights_[k]));
+          if (alive_[k]) mixed.parts.push_back(held_out_part(predictions[k], next, weights_[k]));
         }
       }
     }
@@ -539,6 +549,7 @@ class Fit {
       for (PredictedPart& part : mixed.parts) calibrate(fitted.calibration, part);
       mixed = mixture_of(std::move(mixed.parts));
     }
+    fitted.calibration.prior_precision = prior_precision;
   }
 
   // ------------------------------------------------------------------------------------------ the checkpoint

@@ -122,6 +122,15 @@ TEST(Calibration, IsAppliedToTheLogsOfBothVariances) {
   EXPECT_NEAR(2 * std::log(second.epistemic_std) - 0.18, std::log(5) + 2, 1e-14);
 }
 
+// N(f; 3, 4) N(f; 0, 1 / 0.5) has the precision 0.25 + 0.5 and the mean 0.75 / 0.75.
+TEST(Calibration, MultipliesThePriorOfTheFunctionInFirst) {
+  PredictedPart part{3, 2, 1, 0.3};
+  calibrate({.function_shift = 2, .prior_precision = 0.5}, part);
+  EXPECT_DOUBLE_EQ(part.mean, 1);
+  EXPECT_DOUBLE_EQ(part.epistemic_std, std::sqrt(4.0 / 3) * std::exp(1));
+  EXPECT_EQ(part.noise_std, 1);
+}
+
 // Misses whose noise has the log N(log 0.5 + shift, spread^2), of a function that is known with variance 0.2.
 std::vector<Miss> draw_misses(std::size_t count, double shift, double spread, std::uint64_t seed) {
   special::Random random(seed);

@@ -546,7 +546,8 @@ TEST_P(EachBelief, SamplesAreWhatIsPredicted) {
 TEST(Regressor, DrawsHaveTheTailsOfTheFunction) {
   const Table train = wave_table(100, 0.5, 1);
   Model model = Regressor::fit(train, quick_options(BeliefKind::joint)).model();
-  model.calibrations.front() = {-8, 1.5, 0, 1.5, true};
+  model.calibrations.front() = {
+      .noise_shift = -8, .noise_spread = 1.5, .function_spread = 1.5, .of_one = true};
   const Regressor tailed(model);
   const Table rows = rows_of(train, 0, 3);
   const auto predicted = tailed.predict(rows);
@@ -563,6 +564,28 @@ TEST(Regressor, DrawsHaveTheTailsOfTheFunction) {
       EXPECT_NEAR(inside, level, 0.015);
     }
   }
+}
+
+// Columns that go together, and a row where they do not: the networks have no idea, but the targets are known.
+TEST(Regressor, FarOutTheFunctionIsNotFarFromTheTargets) {
+  Table train = wave_table(60, 0.1, 1);
+  train.columns[1].numbers = train.columns[0].numbers;
+  special::Random random(2);
+  for (double& number : train.columns[1].numbers) number += 1e-3 * random.normal();
+  const Model model = Regressor::fit(train, quick_options(BeliefKind::joint)).model();
+  Table far = rows_of(train, 0, 1);
+  far.columns[0].numbers[0] = 4;
+  far.columns[1].numbers[0] = -4;
+  const auto deviation = [&](const Model& by) {
+    return Regressor(by).predict(far).front().parts.front().epistemic_std /
+           by.encoder.targets.front().deviation;
+  };
+  Model without = model;
+  without.calibrations.front().prior_precision = 0;
+  EXPECT_GT(deviation(without), 10);
+  const Calibration& known = model.calibrations.front();
+  EXPECT_LE(deviation(model),
+            5 * std::exp((known.function_shift + std::pow(known.function_spread, 2) / 2) / 2));
 }
 
 // Two joint members hold two of three parts of the rows out.

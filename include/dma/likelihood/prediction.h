@@ -14,11 +14,13 @@ struct Prediction {
   std::vector<double> noise_spread = {};   // of the log of that; empty: the noise is known
 };
 
-// Correction of predictions by those of rows that were not learnt: the log of the noise variance gains
-// N(noise_shift, noise_spread^2), that of the function's variance N(function_shift, function_spread^2).
+// Correction of predictions. What a network says of the function is multiplied by N(0, 1 / prior_precision). Then, by rows
+// that were not learnt, the log of the noise variance gains N(noise_shift, noise_spread^2), that of the function's variance
+// N(function_shift, function_spread^2).
 struct Calibration {
   double noise_shift = 0, noise_spread = 0;
   double function_shift = 0, function_spread = 0;
+  double prior_precision = 0;
   // It is what one of several networks misses rows by that it has not learnt; their mean misses them by less.
   bool of_one = false;
 };

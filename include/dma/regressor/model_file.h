@@ -18,6 +18,7 @@
 //   member.M.log_noise...                              the same as for the function; a ledger only in the form of messages
 //   member.M.log_noise.widths                          [3]     U64, of its layers
 //   member.M.noise_inputs.scale, .low, .high           [2], [inputs + 1]
+//   member.M.noise_inputs.log_mean                     [1]
 //   batch_rows                                         [B]     U64
 //   row_hashes                                         [rows]  U64
 #pragma once
@@ -32,7 +33,8 @@
 
 namespace dma {
 
-// Older formats can be read too. Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one.
+// Older formats can be read too. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean. Up
+// to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one.
 // Up to format 11 the encoder lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients
 // instead of their inputs and roots, and a joint belief always has a factor. In format 8 the options epochs, tolerance
 // and patience mean something else (TrainingOptions). Format 7 holds the noise of a joint belief as JSON and lacks
@@ -40,7 +42,7 @@ namespace dma {
 // Format 5 also holds how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null).
 // Format 3 also lacks JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and
 // Metrics::coverage_curve.
-inline constexpr int model_format_version = 14;
+inline constexpr int model_format_version = 15;
 inline constexpr int oldest_model_format_version = 2;
 
 // Writes to a temporary file, flushes and renames it: there is always either the old or the new file, complete.
