@@ -27,6 +27,7 @@ void put_noise(const JointPosterior& log_noise, const NoiseInputs& inputs, Array
   stored.put("noise_inputs.scale", std::vector<double>{inputs.value_mean, inputs.value_deviation});
   stored.put("noise_inputs.low", inputs.low);
   stored.put("noise_inputs.high", inputs.high);
+  if (inputs.log_mean) stored.put("noise_inputs.log_mean", *inputs.log_mean);
 }
 
 bool all_finite(const std::vector<double>& numbers) {
@@ -135,7 +136,10 @@ NoiseInputs take_noise_inputs(std::size_t width, Arrays& stored) {
   const auto scale = stored.take<double>("noise_inputs.scale", {2});
   NoiseInputs inputs{scale[0], scale[1], stored.take<double>("noise_inputs.low", {width}),
                      stored.take<double>("noise_inputs.high", {width})};
-  bool sound = inputs.value_deviation > 0;
+  if (stored.has("noise_inputs.log_mean")) {
+    inputs.log_mean = stored.take<double>("noise_inputs.log_mean", {1}).front();
+  }
+  bool sound = inputs.value_deviation > 0 && std::isfinite(inputs.log_mean.value_or(0));
   for (std::size_t k = 0; sound && k < width; ++k) sound = inputs.low[k] <= inputs.high[k];
   require(sound, "the range of a noise network's inputs is empty");
   return inputs;

@@ -43,7 +43,7 @@ void JointFit::fit(const Data& rows, const AfterEpoch& after_epoch) {
   rows_ = rows.rows;
   if (before_ != nullptr && before_->log_noise) {
     scales_ =
-        noise_variances(*before_->log_noise, before_->noise_inputs, rows.inputs, values(rows));
+        noise_to_learn_with(*before_->log_noise, before_->noise_inputs, rows.inputs, values(rows));
   }
   JointNetwork::OnEpoch keep;
   if (after_epoch) {
@@ -58,7 +58,7 @@ void JointFit::fit(const Data& rows, const AfterEpoch& after_epoch) {
 void JointFit::learn_on_top(const Data& rows, bool keep_ledger, JointKnowledge& known) {
   if (known.log_noise) {
     const auto values = outputs_of(known.function, rows.inputs, rows.rows).mean;
-    scales_ = noise_variances(*known.log_noise, known.noise_inputs, rows.inputs, values);
+    scales_ = noise_to_learn_with(*known.log_noise, known.noise_inputs, rows.inputs, values);
   }
   learn(known.function, rows.inputs, *terms_of(rows), keep_ledger);
   fit_.epochs = 1;

@@ -200,8 +200,8 @@ void ShapeFit::learn_noise(std::uint64_t seed, const Data& rows) {
 // Empty: those of the likelihood.
 std::vector<double> ShapeFit::scales_of(const Member& member, const Data& rows) const {
   if (!noise_) return {};
-  return noise_variances(noise_->log_noise, noise_->inputs, rows.inputs,
-                         member.best.values(rows.inputs, rows.rows));
+  return noise_to_learn_with(noise_->log_noise, noise_->inputs, rows.inputs,
+                             member.best.values(rows.inputs, rows.rows));
 }
 
 void ShapeFit::begin_refining() {

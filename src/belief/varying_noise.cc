@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "likelihood/gaussian.h"
 #include "likelihood/log_variance.h"
@@ -106,19 +107,23 @@ NoiseNetwork learn_noise(const Missed& missed, const Architecture& function, boo
               {.epochs = most_noise_epochs, .evidence_from = 2, .evidence_every = 1});
   NoiseNetwork learnt{network.posterior(inputs, terms, false), known, network.bounded_precisions()};
   const OutputMoments moments = outputs_of(learnt.log_noise, inputs, missed.rows());
+  learnt.inputs.log_mean = std::accumulate(moments.mean.begin(), moments.mean.end(), 0.0) /
+                           static_cast<double>(missed.rows());
   learnt.bounded_rows = static_cast<std::size_t>(std::ranges::count_if(
       moments.variance, [](double v) { return v > most_log_noise_variance; }));
   return learnt;
 }
 
-std::vector<double> noise_variances(const JointPosterior& log_noise, const NoiseInputs& known,
-                                    std::span<const double> inputs,
-                                    std::span<const double> values) {
+std::vector<double> noise_to_learn_with(const JointPosterior& log_noise, const NoiseInputs& known,
+                                        std::span<const double> inputs,
+                                        std::span<const double> values) {
   const Vector weights = centre_of(log_noise);
   std::vector<double> result =
       cpu_backend().values({log_noise.architecture, log_noise.unit, weights},
                            noise_inputs(inputs, values, known), values.size());
-  for (double& value : result) value = noise_at(value);
+  for (double& value : result) {
+    value = noise_at(known.log_mean ? std::lerp(*known.log_mean, value, trust_in_noise) : value);
+  }
   return result;
 }
 

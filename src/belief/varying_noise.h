@@ -42,8 +42,12 @@ struct NoiseNetwork {
 NoiseNetwork learn_noise(const Missed& missed, const Architecture& function, bool by_column,
                          std::uint64_t seed);
 
-// Variance of the noise at rows where the function has these values.
-std::vector<double> noise_variances(const JointPosterior& log_noise, const NoiseInputs& known,
-                                    std::span<const double> inputs, std::span<const double> values);
+// The noise that a function learns rows with, where it has these values. A noise network is never quite right, and a
+// function that believed all it says would give up rows that are only hard. So, with s of the row and m the mean of log s
+// over the rows that the noise was learnt from, it is exp(trust log s + (1 - trust) m).
+inline constexpr double trust_in_noise = 0.75;
+std::vector<double> noise_to_learn_with(const JointPosterior& log_noise, const NoiseInputs& known,
+                                        std::span<const double> inputs,
+                                        std::span<const double> values);
 
 }  // namespace dma::detail

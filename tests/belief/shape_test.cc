@@ -136,6 +136,36 @@ TEST(Shape, RehearsesWithTheNoise) {
   EXPECT_EQ(shape.held_out().values, held.mean);
 }
 
+TEST(Shape, RowsAreLearntWithLessThanWhatIsSaidOfTheirNoise) {
+  special::Random random(3);
+  Missed missed;
+  for (int n = 0; n < 400; ++n) {
+    const double input = random.uniform(-1, 1);
+    missed.inputs.push_back(input);
+    missed.values.push_back(0);
+    missed.variances.push_back(0);
+    missed.targets.push_back(std::exp(input) * random.normal());
+    missed.squares.push_back(std::pow(missed.targets.back(), 2));
+  }
+  const NoiseNetwork learnt =
+      learn_noise(missed, {.widths = {1, 3, 1}, .slopes = {0.1}, .bias = {true}}, true, 1);
+  const auto learn_with = [&](const NoiseInputs& known) {
+    return noise_to_learn_with(learnt.log_noise, known, missed.inputs, missed.values);
+  };
+  NoiseInputs alone = learnt.inputs;  // as up to format 14
+  alone.log_mean.reset();
+  const std::vector<double> own = learn_with(alone);
+  const std::vector<double> learnt_with = learn_with(learnt.inputs);
+  double log_mean = 0;
+  for (const double noise : own) log_mean += std::log(noise) / 400;
+  for (std::size_t n = 0; n < 400; ++n) {
+    const double wanted = std::pow(own[n], 0.75) * std::exp(log_mean / 4);
+    EXPECT_NEAR(learnt_with[n] / wanted, 1, 1e-12);
+  }
+  const auto [least, most] = std::minmax_element(own.begin(), own.end());
+  EXPECT_GT(*most, 10 * *least);
+}
+
 // A linearised noise network far out, or with hundreds of columns.
 TEST(Shape, NoiseIsNeverInfinite) {
   const Prediction unknown = predictive(*learnt_noise(), {{0}, {1}, {}, {-1}, {1e4}});

@@ -71,6 +71,7 @@ void learn(JointPosterior& posterior, std::span<const double> inputs, const RowT
 struct NoiseInputs {
   double value_mean = 0, value_deviation = 1;
   std::vector<double> low = {}, high = {};  // of every input, then of the value
+  std::optional<double> log_mean = {};  // of the noise where it was learnt; none up to format 14
 };
 
 // A function of the inputs, and the noise around it.
