@@ -27,11 +27,6 @@ struct Gaussians {
   std::size_t size() const { return weight.size(); }
 };
 
-// A deviation at the node t of the log of its variance.
-double at_node(double deviation, double spread, double t) {
-  return deviation * std::exp(spread * (t - spread / 2) / 2);
-}
-
 void append(const PredictedPart& part, Gaussians& all) {
   const auto add = [&](double weight, double deviation) {
     all.weight.push_back(part.weight * weight);
@@ -43,9 +38,9 @@ void append(const PredictedPart& part, Gaussians& all) {
   }
   const special::QuadratureRule& rule = hermite();
   for (std::size_t k = 0; k < nodes; ++k) {
-    add(rule.weights[k],
-        std::hypot(at_node(part.epistemic_std, part.epistemic_spread, rule.nodes[k]),
-                   at_node(part.noise_std, part.noise_spread, rule.nodes[k])));
+    const double t = rule.nodes[k];
+    add(rule.weights[k], std::hypot(part.epistemic_std * growth_at(t, part.epistemic_spread),
+                                    part.noise_std * growth_at(t, part.noise_spread)));
   }
 }
 
@@ -122,6 +117,8 @@ double mean_distance(double miss, double deviation) {
 }
 
 }  // namespace
+
+double growth_at(double t, double spread) { return std::exp(spread * (t - spread / 2) / 2); }
 
 double Predicted::stddev() const { return std::hypot(epistemic_std, noise_std); }
 

@@ -92,9 +92,8 @@ class Choice {
 // What is observed of a function drawn from this part: its variances are themselves drawn (metrics/predicted.h).
 double observe(double function, const PredictedPart& part, special::Random& random) {
   const double t = random.normal();
-  const auto growth = [t](double spread) { return std::exp(spread * (t - spread / 2) / 2); };
-  return part.mean + growth(part.epistemic_spread) * (function - part.mean) +
-         growth(part.noise_spread) * part.noise_std * random.normal();
+  return part.mean + growth_at(t, part.epistemic_spread) * (function - part.mean) +
+         growth_at(t, part.noise_spread) * part.noise_std * random.normal();
 }
 
 void observe_all(std::size_t m, std::span<const std::size_t> draws, special::Random& random,

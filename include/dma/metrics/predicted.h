@@ -23,6 +23,9 @@ struct CentralLevel {
   double level, quantile;
 };
 
+// What a deviation is to be multiplied by if the log of its variance has this spread, at t: see above.
+double growth_at(double t, double spread);
+
 struct PredictedPart {
   double mean;
   double epistemic_std;     // of the function; more data could remove it
