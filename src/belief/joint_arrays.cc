@@ -139,7 +139,8 @@ NoiseInputs take_noise_inputs(std::size_t width, Arrays& stored) {
   if (stored.has("noise_inputs.log_mean")) {
     inputs.log_mean = stored.take<double>("noise_inputs.log_mean", {1}).front();
   }
-  bool sound = inputs.value_deviation > 0 && std::isfinite(inputs.log_mean.value_or(0));
+  require(std::isfinite(inputs.log_mean.value_or(0)), "the mean of the log noise is not a number");
+  bool sound = inputs.value_deviation > 0;
   for (std::size_t k = 0; sound && k < width; ++k) sound = inputs.low[k] <= inputs.high[k];
   require(sound, "the range of a noise network's inputs is empty");
   return inputs;

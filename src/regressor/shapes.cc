@@ -549,7 +549,7 @@ class Fit {
       for (PredictedPart& part : mixed.parts) calibrate(fitted.calibration, part);
       mixed = mixture_of(std::move(mixed.parts));
     }
-    fitted.calibration.prior_precision = prior_precision;
+    fitted.calibration.prior_precision = prior_precision;  // held_out_part() has multiplied it in
   }
 
   // ------------------------------------------------------------------------------------------ the checkpoint

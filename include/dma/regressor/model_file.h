@@ -33,15 +33,14 @@
 
 namespace dma {
 
-// Older formats can be read too. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean. Up
-// to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one.
-// Up to format 11 the encoder lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients
-// instead of their inputs and roots, and a joint belief always has a factor. In format 8 the options epochs, tolerance
-// and patience mean something else (TrainingOptions). Format 7 holds the noise of a joint belief as JSON and lacks
-// Certificate::joint and negative_messages. Format 6 also holds the messages to the noise networks, which nothing uses.
-// Format 5 also holds how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null).
-// Format 3 also lacks JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and
-// Metrics::coverage_curve.
+// Older formats can be read too. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
+// Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one. Up to format 11 the encoder
+// lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients instead of their inputs and
+// roots, and a joint belief always has a factor. In format 8 the options epochs, tolerance and patience mean something
+// else (TrainingOptions). Format 7 holds the noise of a joint belief as JSON and lacks Certificate::joint and
+// negative_messages. Format 6 also holds the messages to the noise networks, which nothing uses. Format 5 also holds
+// how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null). Format 3 also lacks
+// JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and Metrics::coverage_curve.
 inline constexpr int model_format_version = 15;
 inline constexpr int oldest_model_format_version = 2;
 
