@@ -16,7 +16,8 @@ PredictedPart part_at(const Prediction& prediction, std::size_t n, double weight
 
 void calibrate(const Calibration& calibration, PredictedPart& part);
 
-// The most likely one, given predictions as mixtures of parts and the values; those whose mean is NaN are left out.
+// What is believed of it, given predictions as mixtures of parts and the values; those whose mean is NaN are left out. It
+// is integrated over: with few rows, tails are heavier by what they leave unknown.
 Calibration fit_calibration(std::span<const Predicted> predicted, std::span<const double> values);
 
 // For misses that all have this noise: what they score, mean NLL, if the noise has another level and tails. A few rows
