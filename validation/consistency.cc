@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dma/factors/factors.h>
@@ -264,12 +265,22 @@ json consistency() {
     figure["delta"] = delta;
     rows.push_back(figure);
   }
-  rows.push_back({{"factor", "greater_than"},
-                  {"to", "x"},
-                  {"applicable", false},
-                  {"remark",
-                   "one edge, so no other input that could concentrate; the exact message is an "
-                   "indicator, which has no mass 1 and no KL to a Gaussian"}});
+  const auto does_not_apply = [&](std::string_view factor, std::string_view remark) {
+    rows.push_back({{"factor", factor}, {"to", "x"}, {"applicable", false}, {"remark", remark}});
+  };
+  for (const char* factor : {"greater_than", "probit"}) {
+    does_not_apply(factor,
+                   "one edge, so no other input that could concentrate; the exact message does not "
+                   "vanish on one side, so it has no mass 1 and no KL to a Gaussian");
+  }
+  for (const char* factor : {"poisson", "negative_binomial", "lognormal_observation"}) {
+    does_not_apply(factor, "one edge, so no other input that could concentrate");
+  }
+  for (const char* factor : {"argmax", "softmax"}) {
+    does_not_apply(factor,
+                   "the exact message does not vanish on one side, however much the other inputs "
+                   "concentrate, so it has no mass 1 and no KL to a Gaussian");
+  }
   return {
       {"settings",
        {{"width", width},

@@ -3,6 +3,7 @@
 #include <pybind11/operators.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 
@@ -47,6 +48,30 @@ constexpr std::array<Words, std::tuple_size_v<BuiltinFactors>> words{{
      "sign : int\n    1 or -1.", ">>> dma.LogNormalCopy()\nLogNormalCopy(sign=1)"},
     {"GreaterThan", "x is greater than a threshold.", "x", "threshold : float",
      ">>> dma.GreaterThan()\nGreaterThan(threshold=0.0)"},
+    {"Probit", "x, seen through Gaussian noise, is above a threshold or below it.", "x",
+     "sign : int\n    1: above; -1: below.\nthreshold : float\nvariance : float\n    Variance of "
+     "the "
+     "noise, positive.",
+     ">>> dma.Probit(-1)\nProbit(sign=-1, threshold=0.0, variance=1.0)"},
+    {"Poisson", "An observed count whose mean is exp(x).", "x",
+     "count : float\n    A whole number from 0 on.", ">>> dma.Poisson(3)\nPoisson(count=3.0)"},
+    {"NegativeBinomial",
+     "An observed count whose mean is exp(x) and whose variance is exp(x) + exp(2 x) / shape.", "x",
+     "count : float\n    A whole number from 0 on.\nshape : float\n    Positive; the larger, the "
+     "more "
+     "like a Poisson count.",
+     ">>> dma.NegativeBinomial(3, shape=2)\nNegativeBinomial(count=3.0, shape=2.0)"},
+    {"LogNormalObservation", "An observed amount whose logarithm is x, with Gaussian noise.", "x",
+     "value : float\n    Positive.\nvariance : float\n    Variance of the noise of the logarithm.",
+     ">>> dma.LogNormalObservation(10, 0.5).value\n10.0"},
+    {"Argmax", "One of several variables, each seen through Gaussian noise, is the largest.",
+     "x_0, x_1, ..., as many as it is added to",
+     "winner : int\n    Which of them, from 0 on.\nvariance : float\n    Variance of the noise, "
+     "positive.",
+     ">>> dma.Argmax(2)\nArgmax(winner=2, variance=1.0)"},
+    {"Softmax", "The class of a softmax of several variables: exp(x_winner) / sum of exp(x_k).",
+     "x_0, x_1, ..., as many as it is added to", "winner : int\n    Which of them, from 0 on.",
+     ">>> dma.Softmax(2)\nSoftmax(winner=2)"},
 }};
 
 static_assert(words.back().name != nullptr, "a factor of factors.h has no words for Python");
@@ -82,6 +107,14 @@ template <class F, std::size_t... I>
 F from_parameters(const Member<F, I>&... value) {
   F factor;
   ((factor.*(parameter<F, I>.member) = value), ...);
+  // As many as it needs; add() knows how many there are.
+  if constexpr (requires {
+                  factor.winner < 0;
+                  factor.edges;
+                }) {
+    factor.edges =
+        std::max<std::size_t>(2, static_cast<std::size_t>(std::max(0, factor.winner)) + 1);
+  }
   validate(factor);
   return factor;
 }
@@ -112,7 +145,7 @@ FactorReport checked(const F& factor, std::size_t random_inputs, std::uint64_t s
 
 template <class F>
 std::uint32_t add(SharedGraph& graph, F factor, const std::vector<std::uint32_t>& variables) {
-  // An equality has as many edges as it is given variables.
+  // An equality, an argmax or a softmax has as many edges as it is given variables.
   if constexpr (requires { factor.edges = variables.size(); }) factor.edges = variables.size();
   const auto edges = variables_of(variables);
   return graph.idle().add(std::move(factor), std::span<const Variable>(edges)).index;

@@ -5,6 +5,7 @@ from typing import Any
 
 from dma._core import __version__
 from dma.graph import (
+    Argmax,
     Beliefs,
     Equality,
     FactorCheck,
@@ -18,10 +19,15 @@ from dma.graph import (
     ImproperMessage,
     LeakyRelu,
     LogNormalCopy,
+    LogNormalObservation,
+    NegativeBinomial,
     Observation,
+    Poisson,
     Prior,
+    Probit,
     Product,
     Schedule,
+    Softmax,
     Step,
     Variable,
     WeightedSum,
@@ -31,6 +37,7 @@ from dma.graph import (
 from dma.regressor import DMARegressor
 
 __all__ = [
+    "Argmax",
     "Beliefs",
     "DMARegressor",
     "Equality",
@@ -45,10 +52,15 @@ __all__ = [
     "ImproperMessage",
     "LeakyRelu",
     "LogNormalCopy",
+    "LogNormalObservation",
+    "NegativeBinomial",
     "Observation",
+    "Poisson",
     "Prior",
+    "Probit",
     "Product",
     "Schedule",
+    "Softmax",
     "Step",
     "Variable",
     "WeightedSum",

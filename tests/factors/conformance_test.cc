@@ -33,6 +33,14 @@ TEST(Conformance, Relu) { expect_conformance(LeakyRelu{0}); }
 TEST(Conformance, LogNormalCopy) { expect_conformance(LogNormalCopy{}); }
 TEST(Conformance, NegativeLogNormalCopy) { expect_conformance(LogNormalCopy{-1}); }
 TEST(Conformance, GreaterThan) { expect_conformance(GreaterThan{0.3}); }
+TEST(Conformance, Probit) { expect_conformance(Probit{-1, 0.3, 0.5}); }
+TEST(Conformance, Poisson) { expect_conformance(Poisson{3}); }
+TEST(Conformance, PoissonOfNothing) { expect_conformance(Poisson{0}); }
+TEST(Conformance, NegativeBinomial) { expect_conformance(NegativeBinomial{2, 1.5}); }
+TEST(Conformance, NegativeBinomialOfNothing) { expect_conformance(NegativeBinomial{0, 1.5}); }
+TEST(Conformance, Argmax) { expect_conformance(Argmax{3, 1, 0.5}); }
+TEST(Conformance, Softmax) { expect_conformance(Softmax{3, 1}); }
+TEST(Conformance, LogNormalObservation) { expect_conformance(LogNormalObservation{3, 0.5}); }
 
 TEST(Conformance, Softplus) {
   expect_conformance(function(

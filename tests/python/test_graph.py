@@ -25,6 +25,12 @@ BUILT_IN = [
     dma.LeakyRelu(0.1),
     dma.LogNormalCopy(-1),
     dma.GreaterThan(0.3),
+    dma.Probit(-1, 0.3, 0.5),
+    dma.Poisson(3),
+    dma.NegativeBinomial(2, 1.5),
+    dma.LogNormalObservation(3, 0.5),
+    dma.Argmax(2, 0.5),
+    dma.Softmax(1),
 ]
 
 
@@ -153,6 +159,15 @@ def test_factor_parameters():
         lambda: dma.LeakyRelu(-0.1),
         lambda: dma.LogNormalCopy(2),
         lambda: dma.GreaterThan(math.inf),
+        lambda: dma.Probit(0),
+        lambda: dma.Probit(1, 0, 0),
+        lambda: dma.Poisson(1.5),
+        lambda: dma.Poisson(-1),
+        lambda: dma.NegativeBinomial(1, 0),
+        lambda: dma.LogNormalObservation(0, 1),
+        lambda: dma.Argmax(-1),
+        lambda: dma.Argmax(0, 0),
+        lambda: dma.Softmax(-1),
     ],
 )
 def test_factor_parameters_are_checked_at_once(make):

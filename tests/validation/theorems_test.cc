@@ -276,10 +276,10 @@ TEST_F(Consistency, CoversEveryFactorAndEdge) {
   }
   const auto covers = [&]<class F>(const F& factor) {
     for (const EdgeInfo& edge : factor.info().edges) {
-      const std::string direction = std::string(factor.info().name) + " to ";
-      const auto found = rows.lower_bound(direction + std::string(edge.name));
-      EXPECT_TRUE(found != rows.end() && found->starts_with(direction + std::string(edge.name)))
-          << direction << edge.name;
+      std::string direction(factor.info().name);
+      direction.append(" to ").append(edge.name);
+      const auto found = rows.lower_bound(direction);
+      EXPECT_TRUE(found != rows.end() && found->starts_with(direction)) << direction;
     }
   };
   std::apply([&](const auto&... factor) { (covers(factor), ...); }, BuiltinFactors{});

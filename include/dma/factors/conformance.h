@@ -10,7 +10,8 @@
 //   precision     never negative, never NaN, for random inputs up to 1e+-30, uniform messages and
 //                 point masses, for every edge and rule
 //   moments       the message to the output against adaptive quadrature of the relation (for a factor
-//                 of one edge: the marginal against quadrature of its density)
+//                 of one edge: the marginal against quadrature of its density, or the message, if its exact
+//                 one has moments)
 //   independence  under Rule::direct, bit for bit the same message whatever arrives on its own edge
 //   float         the float message agrees with the double one
 #pragma once
@@ -42,7 +43,8 @@ struct FactorReport {
 };
 
 struct CheckOptions {
-  std::size_t random_inputs = 100'000;  // per direction and rule
+  // Per direction and rule. 0: 100,000, or F::random_inputs of a factor F whose messages take long.
+  std::size_t random_inputs = 0;
   std::uint64_t seed = 1;
 };
 
@@ -100,7 +102,15 @@ FactorReport check_factor(const F& factor, const CheckOptions& options = {}) {
     if constexpr (requires { factor.refusal(edge, rule); }) return factor.refusal(edge, rule);
     return {};
   };
-  return detail::check_factor(test, options);
+  CheckOptions own = options;
+  if (own.random_inputs == 0) {
+    if constexpr (requires { F::random_inputs; }) {
+      own.random_inputs = F::random_inputs;
+    } else {
+      own.random_inputs = 100'000;
+    }
+  }
+  return detail::check_factor(test, own);
 }
 
 }  // namespace dma

@@ -4,19 +4,26 @@
 
 #include <tuple>
 
+#include <dma/factors/argmax.h>
 #include <dma/factors/equality.h>
 #include <dma/factors/function.h>
 #include <dma/factors/greater_than.h>
 #include <dma/factors/leaky_relu.h>
 #include <dma/factors/lognormal_copy.h>
+#include <dma/factors/lognormal_observation.h>
+#include <dma/factors/negative_binomial.h>
 #include <dma/factors/observation.h>
+#include <dma/factors/poisson.h>
 #include <dma/factors/prior.h>
+#include <dma/factors/probit.h>
 #include <dma/factors/product.h>
+#include <dma/factors/softmax.h>
 #include <dma/factors/weighted_sum.h>
 
 namespace dma {
 
 using BuiltinFactors = std::tuple<Prior, Observation, WeightedSum, Equality, Product, LeakyRelu,
-                                  LogNormalCopy, GreaterThan>;
+                                  LogNormalCopy, GreaterThan, Probit, Poisson, NegativeBinomial,
+                                  LogNormalObservation, Argmax, Softmax>;
 
 }  // namespace dma

@@ -23,5 +23,9 @@ inline constexpr double leaky_relu_gain = 5;
 inline constexpr double leaky_relu_residual = 10;
 inline constexpr double leaky_relu_inverse_mean = 8;
 inline constexpr double leaky_relu_inverse_variance = 20;
+// special/gamma.h, for arguments 1e-6 to 1e9; digamma relative to at least 1, since it crosses zero.
+inline constexpr double digamma = 6;
+inline constexpr double trigamma = 4;
+inline constexpr double exp_beyond_tangent = 4;
 
 }  // namespace dma::special::accuracy
