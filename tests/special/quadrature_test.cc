@@ -2,6 +2,7 @@
 
 #include <boost/math/quadrature/gauss.hpp>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 namespace dma::special {
 namespace {
