@@ -93,7 +93,7 @@ Calibration by_grid(const Rows& rows) {
 
 // To what nine nodes in the tails and steps of a deviation leave; of mixtures too.
 TEST(Calibration, IsIntegratedOver) {
-  for (const std::size_t count : {0, 2, 12, 60}) {
+  for (const std::size_t count : {0U, 2U, 12U, 60U}) {
     Rows rows = draw(count, {-1, 0.8, 0.7, 0.8}, 4);
     for (Predicted& one : rows.predicted) {
       PredictedPart other = one.parts.front();

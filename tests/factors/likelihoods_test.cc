@@ -139,6 +139,21 @@ TEST(Likelihoods, VariationalIsTheExpectedLogFactor) {
 }
 
 // Of a count from 1 on, without anything that arrives.
+// The message has the moments of the factor itself, which has a finite mass.
+template <class F>
+void expect_moments_of_density(const F& factor) {
+  const auto [mass, first, second] = special::integrate<3>(
+      [&](double x) {
+        const double density = std::exp(factor.log_density(x));
+        return special::Integrals<3>{density, density * x, density * x * x};
+      },
+      special::even_breaks(-60, 90, 300), 1e-12);
+  const G message = sent(factor, Rule::direct);
+  const double mean = first / mass;
+  EXPECT_NEAR(message.mean(), mean, 1e-9);
+  EXPECT_NEAR(message.variance(), second / mass - mean * mean, 1e-8);
+}
+
 TEST(Likelihoods, ACountHasAMessageOfItsOwn) {
   for (const double count : {1.0, 2.0, 17.0, 1e6}) {
     const G message = sent(Poisson{count}, Rule::direct);
@@ -146,6 +161,12 @@ TEST(Likelihoods, ACountHasAMessageOfItsOwn) {
     EXPECT_NEAR(message.variance() * count, 1, 1 / count);
     // So many trials that the shape no longer counts.
     expect_same(sent(NegativeBinomial{count, 1e12}, Rule::direct), message, 1e-5);
+  }
+  for (const double count : {1.0, 4.0}) {
+    expect_moments_of_density(Poisson{count});
+    for (const double shape : {0.7, 2.0, 50.0}) {
+      expect_moments_of_density(NegativeBinomial{count, shape});
+    }
   }
   EXPECT_TRUE(sent(Poisson{0}, Rule::direct).is_uniform());
   EXPECT_TRUE((sent(NegativeBinomial{0, 2}, Rule::direct).is_uniform()));

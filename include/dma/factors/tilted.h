@@ -154,7 +154,7 @@ Nodes nodes_around_peak(const LogWeight& log_weight, std::vector<Corner> corners
   constexpr double most_even_steps = 150;
   std::array<PanelEnd, 2> ends{};
   double narrowest = HUGE_VAL;
-  for (const std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0U, 1U}) {
     double at = side == 0 ? -1 : 1;
     double log = log_weight(at);
     for (; log < hardly; log = log_weight(at)) at /= 2;
