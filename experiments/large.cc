@@ -78,7 +78,7 @@ std::vector<Contender> contenders(std::size_t epochs, bool is_short) {
        paper_tasks,
        {{"paper_train_nll", -0.73}, {"paper_epochs", 3}, {"paper_calibration_delta", 0.026}}},
       {long_run(Rule::linear, epochs), paper_tasks},
-      {product_default(), is_short ? 1 : paper_tasks}};
+      {product_default(is_short ? 12 : 0), is_short ? 1 : paper_tasks}};
   if (!baselines::torch_available()) return all;
   // The usual way, and slow: 100 steps per epoch.
   all.push_back({trained_by_adam("adam 0.01, batches of 15",

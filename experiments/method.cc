@@ -61,11 +61,11 @@ Table table_of(const Rows& rows) {
   return table;
 }
 
-Fit default_fit(const Task& task, std::uint64_t seed) {
+Fit default_fit(const Task& task, std::uint64_t seed, std::size_t epochs) {
   Names targets;
   for (std::size_t k = 0; k < task.model.outputs(); ++k) targets.push_back(fmt::format("y{}", k));
-  const auto model = std::make_shared<const Regressor>(
-      Regressor::fit(table_of(task.train), {.target = targets, .seed = seed, .threads = 1}));
+  const auto model = std::make_shared<const Regressor>(Regressor::fit(
+      table_of(task.train), {.target = targets, .epochs = epochs, .seed = seed, .threads = 1}));
   const FitReport& report = model->report();
   return {.predict = [model](const Rows& rows) { return model->predict(table_of(rows), 1); },
           .train_nll = {report.train_nll},
@@ -98,7 +98,11 @@ Method mixture() {
   });
 }
 
-Method product_default() { return timed("default", default_fit); }
+Method product_default(std::size_t epochs) {
+  return timed("default", [epochs](const Task& task, std::uint64_t seed) {
+    return default_fit(task, seed, epochs);
+  });
+}
 
 std::vector<Method> own_methods() {
   return {algorithm(Rule::direct), algorithm(Rule::linear), mixture(), product_default()};

@@ -33,8 +33,8 @@ struct Method {
 // the prior means.
 Method algorithm(Rule rule);
 Method mixture();
-// dma fit without options: neither the network nor the noise is given.
-Method product_default();
+// dma fit without options: neither the network nor the noise is given. Epochs: at most so many; 0: as many as it likes.
+Method product_default(std::size_t epochs = 0);
 
 // direct, linear, mixture, default.
 std::vector<Method> own_methods();
