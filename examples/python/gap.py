@@ -76,9 +76,7 @@ def main():
     parser.add_argument("-o", metavar="PNG", help="also draw a picture")
     options = parser.parse_args()
     X, y = rows_with_a_gap(options.rows, seed=0)
-    # With the default epochs the fit ends with a warning that it has not settled; on one column, more cost next to
-    # nothing.
-    model = DMARegressor(max_epochs=600, random_state=0).fit(X, y)
+    model = DMARegressor(random_state=0).fit(X, y)
     print_widths(model)
     if options.o:
         draw(options.o, model, X, y)
