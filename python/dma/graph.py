@@ -18,7 +18,7 @@ import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union, overload
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -74,23 +74,6 @@ __all__ = [
 ]
 
 Points = npt.NDArray[Any]
-
-_BUILT_IN = (
-    Prior,
-    Observation,
-    WeightedSum,
-    Equality,
-    Product,
-    LeakyRelu,
-    LogNormalCopy,
-    GreaterThan,
-    Probit,
-    Poisson,
-    NegativeBinomial,
-    LogNormalObservation,
-    Argmax,
-    Softmax,
-)
 
 
 class Function:
@@ -173,6 +156,7 @@ Factor = Union[
     Softmax,
     Function,
 ]
+_BUILT_IN = tuple(factor for factor in get_args(Factor) if factor is not Function)
 
 
 def _input_count(f: Callable[..., Any], name: str) -> int:

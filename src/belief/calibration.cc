@@ -79,13 +79,12 @@ struct Believed {
   double variance(std::size_t k) const { return mean_square[k] - mean[k] * mean[k]; }
 };
 
-// Where the log density has fallen by `fall` on one side of its maximum, or a little beyond.
+// Where the log density has fallen by `fall` on one side of `most`, its maximum, or a little beyond.
 template <class LogDensity>
-double end_of(const LogDensity& log_density, const Numbers<3>& most_likely, std::size_t k,
-              double way) {
+double end_of(const LogDensity& log_density, const Numbers<3>& most_likely, double most,
+              std::size_t k, double way) {
   constexpr double fall = 8;  // four deviations of a Gaussian
   constexpr double first_reach = 1.0 / 64, growth = 1.5;
-  const double most = log_density(most_likely);
   for (double reach = first_reach;; reach *= growth) {
     Numbers<3> other = most_likely;
     other[k] += way * reach;
@@ -100,12 +99,12 @@ double end_of(const LogDensity& log_density, const Numbers<3>& most_likely, std:
 template <class LogDensity>
 Believed moments(const LogDensity& log_density, const Numbers<3>& most_likely) {
   constexpr std::size_t steps = 8;
+  const double most = log_density(most_likely);
   Numbers<3> low{}, high{};
   for (std::size_t k = 0; k < 3; ++k) {
-    low[k] = end_of(log_density, most_likely, k, -1);
-    high[k] = end_of(log_density, most_likely, k, 1);
+    low[k] = end_of(log_density, most_likely, most, k, -1);
+    high[k] = end_of(log_density, most_likely, most, k, 1);
   }
-  const double most = log_density(most_likely);
   Believed believed;
   double total = 0;
   for (std::size_t node = 0; node < (steps + 1) * (steps + 1) * (steps + 1); ++node) {

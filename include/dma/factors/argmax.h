@@ -96,12 +96,7 @@ struct Argmax {
   constexpr std::size_t arity() const { return edges; }
 
   void validate() const {
-    if (edges < 2) throw std::invalid_argument("an argmax needs at least two variables");
-    if (winner < 0 || static_cast<std::size_t>(winner) >= edges) {
-      throw std::invalid_argument("the winner of an argmax of " + std::to_string(edges) +
-                                  " variables must be 0 to " + std::to_string(edges - 1) +
-                                  ", got " + std::to_string(winner));
-    }
+    detail::validate_winner("an argmax", winner, edges);
     if (!(variance > 0) || !std::isfinite(variance)) {
       throw std::invalid_argument("the variance of an argmax must be positive, got " +
                                   std::to_string(variance));
@@ -136,29 +131,25 @@ struct Argmax {
     }
     const Gaussian<double> first = in[place()];
     const auto seen = Gaussian<double>::from_moments(first.mean(), noisy(first));
-    Tilted<double> result =
-        edge == place() ? of_winner(above, first, seen) : of_other(above, in[edge], seen);
-    if (rule == Rule::linear) {
-      const double wins = std::exp(TiltedDensity(above, seen).log_mass());
-      const double loses = 1 - wins;
-      result.curvature = loses > 0 ? result.slope * result.slope * wins / loses : 0;
-      result.kept = 1 - in[edge].variance() * result.curvature;
-    }
-    return result;
+    const TiltedDensity density(above, seen);
+    const Tilted<double> direct = edge == place()
+                                      ? of_winner(tilt(above, seen, density), first, seen)
+                                      : of_other(density, in[edge]);
+    if (rule == Rule::direct) return direct;
+    return linear_tilt(direct.slope, std::exp(density.log_mass()), in[edge].variance());
   }
 
-  Tilted<double> of_winner(const detail::StaysAbove& above, Gaussian<double> first,
+  Tilted<double> of_winner(const Tilted<double>& of_value, Gaussian<double> first,
                            Gaussian<double> seen) const {
-    const Tilted<double> of_value = tilt(above, seen);
     const double kept = (variance + first.variance() * of_value.kept) * seen.rho;
     return {of_value.slope, of_value.curvature, kept};
   }
 
-  Tilted<double> of_other(const detail::StaysAbove& above, Gaussian<double> x,
-                          Gaussian<double> seen) const {
+  Tilted<double> of_other(const TiltedDensity<detail::StaysAbove>& density,
+                          Gaussian<double> x) const {
     const detail::StaysAbove::Other other{x.mean(), std::sqrt(noisy(x))};
     const auto [mills, square, left] =
-        TiltedDensity(above, seen).template expected<3>([&](double u, double /*from_peak*/) {
+        density.template expected<3>([&](double u, double /*from_peak*/) {
           const double z = other.place(u);
           const double at = special::normal_mills(z);
           return special::Integrals<3>{at, at * at, special::truncated_moments(z).variance};

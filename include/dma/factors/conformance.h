@@ -43,7 +43,7 @@ struct FactorReport {
 };
 
 struct CheckOptions {
-  // Per direction and rule. 0: 100,000, or F::random_inputs of a factor F whose messages take long.
+  // Per direction and rule. 0: see usual_random_inputs().
   std::size_t random_inputs = 0;
   std::uint64_t seed = 1;
 };
@@ -68,6 +68,13 @@ struct FactorUnderTest {
 FactorReport check_factor(const FactorUnderTest& factor, const CheckOptions& options);
 
 }  // namespace detail
+
+// 100,000 random inputs, or fewer for a factor whose messages take long.
+template <Factor F>
+constexpr std::size_t usual_random_inputs() {
+  if constexpr (requires { F::random_inputs; }) return F::random_inputs;
+  return 100'000;
+}
 
 template <Factor F>
 FactorReport check_factor(const F& factor, const CheckOptions& options = {}) {
@@ -103,13 +110,7 @@ FactorReport check_factor(const F& factor, const CheckOptions& options = {}) {
     return {};
   };
   CheckOptions own = options;
-  if (own.random_inputs == 0) {
-    if constexpr (requires { F::random_inputs; }) {
-      own.random_inputs = F::random_inputs;
-    } else {
-      own.random_inputs = 100'000;
-    }
-  }
+  if (own.random_inputs == 0) own.random_inputs = usual_random_inputs<F>();
   return detail::check_factor(test, own);
 }
 

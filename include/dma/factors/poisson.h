@@ -57,12 +57,6 @@ inline Gaussian<double> linear_message_of_count(double count, double inverse_sha
   return {tau, rho};
 }
 
-inline void require_proper(Gaussian<double> x) {
-  if (x.is_proper()) return;
-  throw NoProjection("a tilted marginal needs a proper message, got precision " +
-                     std::to_string(x.rho));
-}
-
 }  // namespace detail
 
 struct Poisson {

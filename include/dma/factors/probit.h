@@ -95,10 +95,7 @@ struct Probit {
   }
 
   Gaussian<double> marginal(std::size_t /*edge*/, Incoming<double> in) const {
-    if (!in[0].is_proper()) {
-      throw NoProjection("a tilted marginal needs a proper message, got precision " +
-                         std::to_string(in[0].rho));
-    }
+    detail::require_proper(in[0]);
     return tilted_marginal(in[0], tilted(in[0], Rule::direct));
   }
 

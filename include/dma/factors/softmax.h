@@ -101,14 +101,7 @@ struct Softmax {
 
   constexpr std::size_t arity() const { return edges; }
 
-  void validate() const {
-    if (edges < 2) throw std::invalid_argument("a softmax needs at least two variables");
-    if (winner < 0 || static_cast<std::size_t>(winner) >= edges) {
-      throw std::invalid_argument("the winner of a softmax of " + std::to_string(edges) +
-                                  " variables must be 0 to " + std::to_string(edges - 1) +
-                                  ", got " + std::to_string(winner));
-    }
-  }
+  void validate() const { detail::validate_winner("a softmax", winner, edges); }
 
   template <std::floating_point T>
   Gaussian<T> message(std::size_t edge, Incoming<T> in, Rule rule) const {
@@ -117,10 +110,8 @@ struct Softmax {
     if (is_unknown(arrives)) return Gaussian<T>::uniform();
     const auto [tilted, probability] = race(edge, static_cast<std::size_t>(winner), arrives);
     if (rule == Rule::direct) return narrowed<T>(tilted_message(arrives[edge], tilted));
-    const double other = 1 - probability;
-    const double curvature = other > 0 ? tilted.slope * tilted.slope * probability / other : 0;
     return narrowed<T>(tilted_message(
-        arrives[edge], {tilted.slope, curvature, 1 - arrives[edge].variance() * curvature}));
+        arrives[edge], linear_tilt(tilted.slope, probability, arrives[edge].variance())));
   }
 
   Gaussian<double> marginal(std::size_t edge, Incoming<double> in) const {

@@ -20,6 +20,8 @@
 #include <cmath>
 #include <numbers>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -51,6 +53,13 @@ Gaussian<T> tilted_message(Gaussian<T> in, const Tilted<T>& tilted) {
   return {tau, rho};
 }
 
+// Of a factor that is the probability Z of an event: the best linear regression of the event on what arrives.
+inline Tilted<double> linear_tilt(double slope, double probability, double variance) {
+  const double other = 1 - probability;
+  const double curvature = other > 0 ? slope * slope * probability / other : 0;
+  return {slope, curvature, 1 - variance * curvature};
+}
+
 // A message computed in double precision, for a factor that is asked in single precision.
 template <std::floating_point T>
 Gaussian<T> narrowed(Gaussian<double> message) {
@@ -65,6 +74,21 @@ struct Corner {
 };
 
 namespace detail {
+
+inline void require_proper(Gaussian<double> x) {
+  if (x.is_proper()) return;
+  throw NoProjection("a tilted marginal needs a proper message, got precision " +
+                     std::to_string(x.rho));
+}
+
+// One of several variables wins.
+inline void validate_winner(const std::string& factor, int winner, std::size_t edges) {
+  if (edges < 2) throw std::invalid_argument(factor + " needs at least two variables");
+  if (winner >= 0 && static_cast<std::size_t>(winner) < edges) return;
+  throw std::invalid_argument("the winner of " + factor + " of " + std::to_string(edges) +
+                              " variables must be 0 to " + std::to_string(edges - 1) + ", got " +
+                              std::to_string(winner));
+}
 
 // Where a decreasing function changes sign, from `near` on with steps of this size that double; then halved until
 // is_close(near, far).
@@ -252,14 +276,18 @@ inline Tilted<double> tilted_by(const TiltedMoments& of, double shift, Gaussian<
 }
 
 template <class F>
-Tilted<double> tilt(const F& factor, Gaussian<double> in) {
-  const TiltedDensity density(factor, in);
+Tilted<double> tilt(const F& factor, Gaussian<double> in, const TiltedDensity<F>& density) {
   const auto [first, second, slope, square, curvature] =
       density.template expected<5>([&](double x, double u) {
         const double at = factor.slope(x);
         return special::Integrals<5>{u, u * u, at, at * at, factor.curvature(x)};
       });
   return tilted_by({first, second, slope, square, curvature}, density.shift(), in);
+}
+
+template <class F>
+Tilted<double> tilt(const F& factor, Gaussian<double> in) {
+  return tilt(factor, in, TiltedDensity(factor, in));
 }
 
 // exp of the expected log factor, up to second order: see above.
