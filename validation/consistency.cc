@@ -273,7 +273,7 @@ json consistency() {
                    "one edge, so no other input that could concentrate; the exact message does not "
                    "vanish on one side, so it has no mass 1 and no KL to a Gaussian");
   }
-  for (const char* factor : {"poisson", "negative_binomial", "lognormal_observation"}) {
+  for (const char* factor : {"between", "poisson", "negative_binomial", "lognormal_observation"}) {
     does_not_apply(factor, "one edge, so no other input that could concentrate");
   }
   for (const char* factor : {"argmax", "softmax"}) {

@@ -48,6 +48,8 @@ constexpr std::array<Words, std::tuple_size_v<BuiltinFactors>> words{{
      "sign : int\n    1 or -1.", ">>> dma.LogNormalCopy()\nLogNormalCopy(sign=1)"},
     {"GreaterThan", "x is greater than a threshold.", "x", "threshold : float",
      ">>> dma.GreaterThan()\nGreaterThan(threshold=0.0)"},
+    {"Between", "x lies between two numbers.", "x", "lower : float\nupper : float",
+     ">>> dma.Between(-1, 1)\nBetween(lower=-1.0, upper=1.0)"},
     {"Probit", "x, seen through Gaussian noise, is above a threshold or below it.", "x",
      "sign : int\n    1: above; -1: below.\nthreshold : float\nvariance : float\n    Variance of "
      "the "

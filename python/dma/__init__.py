@@ -7,6 +7,7 @@ from dma._core import __version__
 from dma.graph import (
     Argmax,
     Beliefs,
+    Between,
     Equality,
     FactorCheck,
     FactorId,
@@ -39,6 +40,7 @@ from dma.regressor import DMARegressor
 __all__ = [
     "Argmax",
     "Beliefs",
+    "Between",
     "DMARegressor",
     "Equality",
     "FactorCheck",

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from dma import _core
 from dma._core import (
     Argmax,
+    Between,
     Equality,
     Gaussian,
     GreaterThan,
@@ -45,6 +46,7 @@ from dma._core import (
 __all__ = [
     "Argmax",
     "Beliefs",
+    "Between",
     "Equality",
     "FactorCheck",
     "FactorId",
@@ -148,6 +150,7 @@ Factor = Union[
     LeakyRelu,
     LogNormalCopy,
     GreaterThan,
+    Between,
     Probit,
     Poisson,
     NegativeBinomial,

@@ -364,14 +364,14 @@ FactorCheck check_marginal_moments(const FactorUnderTest& factor, Random& random
   double worst = 0;
   for (int trial = 0; trial < trials; ++trial) {
     const std::array in{arriving(factor, random)};
-    const auto exact =
-        marginal_moments([&](double x) { return factor.log_density(std::span(&x, 1)); }, in[0]);
+    const auto marginal = in[0] * factor.message(0, in, Rule::direct);
+    const auto exact = marginal_moments(
+        [&](double x) { return factor.log_density(std::span(&x, 1)); }, in[0], marginal.mean());
     if (!exact) {
       check.passed = false;
       check.detail = "no mass of the density found under the incoming " + show(in[0]);
       return check;
     }
-    const auto marginal = in[0] * factor.message(0, in, Rule::direct);
     const double error = larger(std::abs(marginal.mean() - exact->mean),
                                 std::abs(marginal.stddev() - exact->deviation)) /
                          exact->deviation;

@@ -113,7 +113,8 @@ std::vector<double> panels(const Weight& weight, const std::vector<double>& scan
 }  // namespace
 
 std::optional<MeanAndDeviation> marginal_moments(const std::function<double(double)>& log_density,
-                                                 Gaussian<double> incoming) {
+                                                 Gaussian<double> incoming,
+                                                 std::optional<double> guess) {
   const double mean = incoming.mean();
   const double deviation = incoming.stddev();
   std::vector<double> scanned;
@@ -121,6 +122,7 @@ std::optional<MeanAndDeviation> marginal_moments(const std::function<double(doub
     const double x = mean + deviation * t;
     if (std::isfinite(x)) scanned.push_back(x);
   }
+  if (guess) scanned.insert(std::upper_bound(scanned.begin(), scanned.end(), *guess), *guess);
   insert_support_ends(scanned, log_density);
   std::size_t best = 0;
   double largest = -std::numeric_limits<double>::infinity();

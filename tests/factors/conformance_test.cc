@@ -33,6 +33,7 @@ TEST(Conformance, Relu) { expect_conformance(LeakyRelu{0}); }
 TEST(Conformance, LogNormalCopy) { expect_conformance(LogNormalCopy{}); }
 TEST(Conformance, NegativeLogNormalCopy) { expect_conformance(LogNormalCopy{-1}); }
 TEST(Conformance, GreaterThan) { expect_conformance(GreaterThan{0.3}); }
+TEST(Conformance, Between) { expect_conformance(Between{-0.5, 1.2}); }
 TEST(Conformance, Probit) { expect_conformance(Probit{-1, 0.3, 0.5}); }
 TEST(Conformance, Poisson) { expect_conformance(Poisson{3}); }
 TEST(Conformance, PoissonOfNothing) { expect_conformance(Poisson{0}); }

@@ -154,5 +154,17 @@ TEST(MarginalMoments, NothingWhereThereIsNoMass) {
   EXPECT_FALSE(marginal_moments([&](double x) { return x > 0.9 ? std::nan("") : 0; }, in));
 }
 
+// An interval that no scanned point hits, unless one is given.
+TEST(MarginalMoments, FindWhatIsNarrowWhereTheyAreTold) {
+  const auto log_density = [](double x) {
+    return std::abs(x - 0.1) < 1e-6 ? 0 : -std::numeric_limits<double>::infinity();
+  };
+  EXPECT_FALSE(marginal_moments(log_density, G::from_moments(0, 1)));
+  const auto found = marginal_moments(log_density, G::from_moments(0, 1), 0.1);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_NEAR(found->mean, 0.1, 1e-12);
+  EXPECT_NEAR(found->deviation, 1e-6 / std::sqrt(3.0), 1e-14);
+}
+
 }  // namespace
 }  // namespace dma::detail

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <dma/factors/argmax.h>
+#include <dma/factors/between.h>
 #include <dma/factors/equality.h>
 #include <dma/factors/function.h>
 #include <dma/factors/greater_than.h>
@@ -23,7 +24,7 @@
 namespace dma {
 
 using BuiltinFactors = std::tuple<Prior, Observation, WeightedSum, Equality, Product, LeakyRelu,
-                                  LogNormalCopy, GreaterThan, Probit, Poisson, NegativeBinomial,
-                                  LogNormalObservation, Argmax, Softmax>;
+                                  LogNormalCopy, GreaterThan, Between, Probit, Poisson,
+                                  NegativeBinomial, LogNormalObservation, Argmax, Softmax>;
 
 }  // namespace dma
