@@ -1,6 +1,6 @@
 // TrueSkill: ratings from a list of matches.
 //
-//   trueskill matches.csv          a header, then one "winner,loser" per line
+//   trueskill matches.csv          a header, then one "winner,loser" per line, or "one,other,draw"
 //
 // Each match is a small graph on the two players' current ratings, solved by EP (the engine that
 // TrueSkill uses); the marginals become the new ratings.
@@ -14,6 +14,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,8 +41,8 @@ double draw_margin() {
   return dma::special::normal_quantile((draw_probability + 1) / 2) * std::sqrt(2.0) * beta;
 }
 
-// The ratings of winner and loser after a match.
-std::array<Rating, 2> play(const std::array<Rating, 2>& before) {
+// The ratings of winner and loser, or of both if nobody won, after a match.
+std::array<Rating, 2> play(const std::array<Rating, 2>& before, bool draw) {
   dma::Graph graph;
   std::array<dma::Variable, 2> skill{};
   std::array<dma::Variable, 2> performance{};
@@ -53,7 +54,12 @@ std::array<Rating, 2> play(const std::array<Rating, 2>& before) {
   }
   const auto difference = graph.variable("difference");
   graph.add(dma::WeightedSum{{1, -1}}, difference, performance[0], performance[1]);
-  graph.add(dma::GreaterThan{draw_margin()}, difference);
+  const double margin = draw_margin();
+  if (draw) {
+    graph.add(dma::Between{-margin, margin}, difference);
+  } else {
+    graph.add(dma::GreaterThan{margin}, difference);
+  }
   const auto beliefs = graph.infer({.engine = dma::Engine::ep});
   return {beliefs.marginal(skill[0]), beliefs.marginal(skill[1])};
 }
@@ -78,17 +84,22 @@ int main(int argc, char** argv) {
   for (std::size_t number = 2; std::getline(file, line); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.empty()) continue;
-    const auto comma = line.find(',');
-    const std::string winner = line.substr(0, comma);
-    const std::string loser = comma == std::string::npos ? "" : line.substr(comma + 1);
+    const std::string_view drawn = ",draw";
+    const bool draw = line.ends_with(drawn);
+    const std::string names = line.substr(0, line.size() - (draw ? drawn.size() : 0));
+    const auto comma = names.find(',');
+    const std::string winner = names.substr(0, comma);
+    const std::string loser = comma == std::string::npos ? "" : names.substr(comma + 1);
     if (winner.empty() || loser.empty() || winner == loser ||
         loser.find(',') != std::string::npos) {
-      return fail(fmt::format("{}:{}: expected two different names, \"winner,loser\", got \"{}\"",
-                              path, number, line));
+      return fail(
+          fmt::format("{}:{}: expected two different names, \"winner,loser\" or "
+                      "\"one,other,draw\", got \"{}\"",
+                      path, number, line));
     }
     Player& one = players[winner];
     Player& two = players[loser];
-    const auto [winners, losers] = play({one.rating, two.rating});
+    const auto [winners, losers] = play({one.rating, two.rating}, draw);
     one.rating = winners;
     two.rating = losers;
     ++one.matches;

@@ -79,9 +79,13 @@ def quantile(p):
     return low
 
 
+def draw_margin(beta):
+    """So that one in ten matches between equals is a draw."""
+    return round(quantile((0.10 + 1) / 2) * math.sqrt(2) * beta, 12)
+
+
 def trueskill():
     beta, tau = 25 / 6, 25 / 300
-    margin = round(quantile((0.10 + 1) / 2) * math.sqrt(2) * beta, 12)
     variables, factors = [], []
     for player in ("winner", "loser"):
         variables += [f"{player} skill", f"{player} performance"]
@@ -93,8 +97,54 @@ def trueskill():
     factors.append(
         factor("sum", ["difference", "winner performance", "loser performance"], coefficients=[1, -1])
     )
-    factors.append(factor("greater_than", ["difference"], threshold=margin))
+    factors.append(factor("greater_than", ["difference"], threshold=draw_margin(beta)))
     return graph("TrueSkill, one match between two new players: run with --engine ep", variables, factors)
+
+
+def trueskill_draws():
+    beta = 25 / 6
+    margin = draw_margin(beta)
+    players = ["Ada", "Blaise", "Carl", "Daniel"]
+    factors = [factor("prior", [player], mean=25, variance=(25 / 3) ** 2) for player in players]
+    matches = [("Ada", "Blaise", "win"), ("Blaise", "Carl", "draw"), ("Carl", "Daniel", "loss")]
+    differences = []
+    for first, second, outcome in matches:
+        better, other = (second, first) if outcome == "loss" else (first, second)
+        difference = f"{better} - {other}"
+        differences.append(difference)
+        factors.append(
+            factor("sum", [difference, better, other], coefficients=[1, -1], variance=2 * beta**2)
+        )
+        if outcome == "draw":
+            factors.append(factor("between", [difference], lower=-margin, upper=margin))
+        else:
+            factors.append(factor("greater_than", [difference], threshold=margin))
+    return graph(
+        "TrueSkill with draws: Ada beats Blaise, Blaise draws with Carl, Carl loses to Daniel: "
+        "run with --engine ep --tolerance 1e-9",
+        players + differences,
+        factors,
+    )
+
+
+def probit_regression(rows=20):
+    """Which of twenty doses had an effect: dose + noise is above a threshold."""
+    rng = random.Random(1)
+    weights = ["intercept", "slope"]
+    factors = [factor("prior", [weight], mean=0, variance=1) for weight in weights]
+    products = []
+    for n in range(rows):
+        x = round(-2 + 4 * n / (rows - 1), 6)
+        effect = -0.3 + 0.9 * x + rng.gauss(0, 1) > 0
+        products.append(f"z{n}")
+        factors.append(factor("sum", [f"z{n}", *weights], coefficients=[1, x]))
+        factors.append(factor("probit", [f"z{n}"], sign=1 if effect else -1))
+    return graph(
+        "probit regression: y = 1 if intercept + slope x + N(0, 1) > 0, else -1: "
+        "run with --engine ep --tolerance 1e-9",
+        weights + products,
+        factors,
+    )
 
 
 def network():
@@ -181,6 +231,8 @@ if __name__ == "__main__":
                 "examples/product.json": product(),
                 "examples/kalman.json": kalman(),
                 "examples/trueskill.json": trueskill(),
+                "examples/trueskill_draws.json": trueskill_draws(),
+                "examples/probit_regression.json": probit_regression(),
                 "examples/network.json": network(),
             }
         )

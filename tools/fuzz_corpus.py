@@ -83,7 +83,7 @@ def graphs():
         ],
         "schedule": {"forward": [["unit", "y"]], "backward": [["unit", "x"]]},
     }
-    for name in ("product", "trueskill", "network"):
+    for name in ("product", "trueskill", "trueskill_draws", "network"):
         text = json.loads((ROOT / "examples" / f"{name}.json").read_text())
         if len(text["factors"]) <= 12:
             yield "example_" + name, 3, text
