@@ -18,12 +18,10 @@ DIR holds NAME.csv or NAME.csv.gz (a header, numbers, the target last), or a fol
 """
 
 import argparse
-import warnings
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_diabetes
-from sklearn.exceptions import ConvergenceWarning
 
 from dma import DMARegressor
 
@@ -161,8 +159,6 @@ def main():
     options = parser.parse_args()
     if options.repeats < 2:
         parser.error("--repeats must be at least 2: a single one has no spread")
-    # On so few rows the default of 40 epochs often ends before the fit has settled; both arms are treated alike.
-    warnings.simplefilter("ignore", ConvergenceWarning)
     X, y = read_table(options.data, options.set)
     name = options.set if options.data else "diabetes"
     labels, repeats = (30, 2) if options.quick else (120, options.repeats)
