@@ -41,7 +41,7 @@ Arrays stored(const Likelihood& likelihood) {
 // The noise is learnt once the search is over; until then tails stand for rows with more of it than others.
 double score_of(const Missed& missed, const Likelihood& likelihood) {
   if (!likelihood.has_scale() || !likelihood.learns()) {
-    return likelihood.mean_nll(missed.targets, {missed.values, missed.variances});
+    return likelihood.mean_nll(missed.targets, missed.outputs());
   }
   return nll_with_tails(missed.misses(), noise_variance(likelihood).front());
 }
@@ -138,11 +138,11 @@ ShapeFit::Best ShapeFit::seen() const {
     append(missed.targets, parts_[m].held.targets);
     append(missed.values, members_[m].moments.mean);
     append(missed.variances, members_[m].moments.variance);
+    append(missed.covariances, members_[m].moments.covariance);
   }
   now.likelihood = best_.likelihood->clone();
-  const Outputs outputs{missed.values, missed.variances};
-  if (missed.rows() > 0) now.likelihood->learn(missed.targets, outputs);
-  missed.squares = now.likelihood->squares(missed.targets, outputs);
+  if (missed.rows() > 0) now.likelihood->learn(missed.targets, missed.outputs());
+  missed.squares = now.likelihood->squares(missed.targets, missed.outputs());
   now.score = missed.rows() > 0 ? score_of(missed, *now.likelihood) : 0;
   return now;
 }
@@ -211,7 +211,7 @@ void ShapeFit::begin_refining() {
 
 Prediction ShapeFit::held_out_prediction() const {
   const Missed& missed = best_.missed;
-  OutputMoments moments{missed.values, missed.variances};
+  OutputMoments moments{missed.values, missed.variances, missed.covariances};
   if (noise_) {
     OutputMoments noise =
         outputs_of(noise_->log_noise, noise_inputs(missed.inputs, missed.values, noise_->inputs),
@@ -295,6 +295,7 @@ Arrays ShapeFit::store() const {
   all.put("targets", best_.missed.targets);
   all.put("values", best_.missed.values);
   all.put("variances", best_.missed.variances);
+  all.put("covariances", best_.missed.covariances);
   all.put("squares", best_.missed.squares);
   all.put("likelihood.", stored(*best_.likelihood));
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -334,11 +335,15 @@ void ShapeFit::restore(Arrays all) {
   best_.missed.targets = all.take<double>("targets");
   best_.missed.values = all.take<double>("values");
   best_.missed.variances = all.take<double>("variances");
+  best_.missed.covariances = all.take<double>("covariances");
   best_.missed.squares = all.take<double>("squares");
   const std::size_t rows = best_.missed.rows();
+  const std::size_t values = rows * architecture_.outputs();
+  const std::size_t pairs = architecture_.outputs() > 1 ? values * architecture_.outputs() : 0;
   require(best_.missed.inputs.size() == rows * architecture_.inputs() &&
-              best_.missed.values.size() == rows && best_.missed.variances.size() == rows &&
-              best_.missed.squares.size() == rows,
+              best_.missed.values.size() == values && best_.missed.variances.size() == values &&
+              best_.missed.covariances.size() == pairs &&
+              (best_.missed.squares.empty() || best_.missed.squares.size() == rows),
           "is of other rows");
   restore_from(all.take_part("likelihood."), *best_.likelihood);
   for (std::size_t m = 0; m < members_.size(); ++m) {

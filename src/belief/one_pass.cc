@@ -89,6 +89,7 @@ void OnePass<T>::predict_kept(const Likelihood& likelihood, Prediction& cavity) 
   append(more.epistemic_variance, cavity.epistemic_variance);
   append(more.noise_variance, cavity.noise_variance);
   append(more.noise_spread, cavity.noise_spread);
+  append(more.entropy, cavity.entropy);
   kept_ = {};
 }
 

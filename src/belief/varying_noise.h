@@ -24,10 +24,12 @@ std::vector<double> noise_inputs(std::span<const double> inputs, std::span<const
 // Rows that a function was not learnt from, and what it says of them.
 struct Missed {
   std::vector<double> inputs, targets;
-  std::vector<double> values, variances;  // of the function
-  std::vector<double> squares;            // see Likelihood::squares
+  std::vector<double> values, variances;  // of the function: rows x outputs
+  std::vector<double> covariances = {};   // rows x outputs x outputs; empty: there is one output
+  std::vector<double> squares = {};       // see Likelihood::squares
 
   std::size_t rows() const { return targets.size(); }
+  Outputs outputs() const { return {values, variances, covariances}; }
   std::vector<Miss> misses() const;
 };
 

@@ -73,7 +73,25 @@ std::vector<double> curve_of(const Rings& rings, std::size_t values) {
 
 }  // namespace
 
+namespace {
+
+Metrics score_as_classes(std::span<const double> targets, std::span<const Predicted> predicted) {
+  std::vector<double> probabilities;
+  for (const Predicted& p : predicted) {
+    probabilities.insert(probabilities.end(), p.probabilities.begin(), p.probabilities.end());
+  }
+  Metrics metrics{.values = targets.size()};
+  metrics.classes = score_classes(targets, probabilities);
+  metrics.nll = metrics.classes->log_loss;
+  return metrics;
+}
+
+}  // namespace
+
 Metrics score(std::span<const double> targets, std::span<const Predicted> predicted) {
+  if (!predicted.empty() && !predicted.front().probabilities.empty()) {
+    return score_as_classes(targets, predicted);
+  }
   validate(targets, predicted);
   Metrics metrics{.values = targets.size(), .rmse = root_mean_square(targets, predicted)};
   const auto count = static_cast<double>(metrics.values);
@@ -98,6 +116,11 @@ Metrics merged(const Metrics& one, const Metrics& other) {
   if (one.values == 0) return other;
   if (other.values == 0) return one;
   Metrics both{.values = one.values + other.values};
+  if (one.classes) {
+    both.classes = merged(*one.classes, *other.classes);
+    both.nll = both.classes->log_loss;
+    return both;
+  }
   const double share = static_cast<double>(one.values) / static_cast<double>(both.values);
   const auto mean = [&](double a, double b) { return share * a + (1 - share) * b; };
   both.rmse = std::hypot(std::sqrt(share) * one.rmse, std::sqrt(1 - share) * other.rmse);

@@ -233,4 +233,22 @@ Predicted mixture_of(std::vector<PredictedPart> parts) {
   return mixture;
 }
 
+double entropy_term(double probability) {
+  return probability == 0 ? 0 : -probability * std::log(probability);
+}
+
+std::size_t Predicted::most_probable() const {
+  return static_cast<std::size_t>(std::max_element(probabilities.begin(), probabilities.end()) -
+                                  probabilities.begin());
+}
+
+double Predicted::entropy() const {
+  double sum = 0;
+  for (const double probability : probabilities) sum += entropy_term(probability);
+  return sum;
+}
+
+// Never negative, but by rounding.
+double Predicted::doubt() const { return std::max(0.0, entropy() - noise_entropy); }
+
 }  // namespace dma

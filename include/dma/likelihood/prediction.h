@@ -12,6 +12,8 @@ struct Prediction {
   std::vector<double> epistemic_variance;  // of the function: what more data could remove
   std::vector<double> noise_variance;      // of an observation around it; empty: not asked for
   std::vector<double> noise_spread = {};   // of the log of that; empty: the noise is known
+  // Of classes, whose indicators are the targets: the entropy that a row would have if the function were known, expected.
+  std::vector<double> entropy = {};  // rows; empty: the targets are numbers
 };
 
 // Correction of predictions. What a network says of the function is multiplied by N(0, 1 / prior_precision). Then, by rows

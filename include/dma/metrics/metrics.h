@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include <dma/metrics/classes.h>
 #include <dma/metrics/predicted.h>
 
 namespace dma {
@@ -26,9 +28,12 @@ struct Metrics {
   std::vector<double> coverage_curve = {};  // of the curve's levels; empty: not known
   double calibration_error = 0;             // mean |coverage - level| over the curve's levels
   std::array<std::size_t, 20> pit{};  // histogram of the predicted probability below the target
+  // Of classes, whose values and nll (the log loss) are above; all else there is of numbers.
+  std::optional<ClassMetrics> classes = {};
 };
 
-// Throws std::invalid_argument if sizes differ or are 0, a number is not finite or a deviation is not positive.
+// Throws std::invalid_argument if sizes differ or are 0, a number is not finite or a deviation is not positive; of classes
+// see score_classes().
 Metrics score(std::span<const double> targets, std::span<const Predicted> predicted);
 // Scores Gaussian predictions.
 Metrics score(std::span<const double> targets, std::span<const double> means,

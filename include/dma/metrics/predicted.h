@@ -9,6 +9,8 @@
 // of nine Gaussians around one mean, whose tails are heavier than a Gaussian's. Without spread it is N(mean, stddev()^2).
 //
 // A prediction is one part, or a mixture of several with weights: density, quantiles and scores are those of the mixture.
+//
+// Of a class it says the probabilities, and the doubt in them that more rows could remove.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +47,16 @@ struct Predicted {
   double noise_std;
   double noise_spread = 0;
   std::vector<PredictedPart> parts = {};  // empty: it is one part, with the numbers above
+  // Of a class, whose numbers above mean nothing: the probability of each, and the entropy that they would have in
+  // expectation if the function were known.
+  std::vector<double> probabilities = {};
+  double noise_entropy = 0;  // nats
+
+  // Of classes; of equally probable ones the first.
+  std::size_t most_probable() const;
+  double entropy() const;  // of the probabilities, in nats
+  // What more rows could remove of it: the mutual information of class and function.
+  double doubt() const;
 
   double stddev() const;
   // Ends of the central interval that should contain the value with this probability: as much lies below as above.
@@ -66,5 +78,8 @@ struct Predicted {
 // counts as further out than the quartiles: a part that runs away does not take the others along. The noise's log has the
 // mean and variance of the parts' together.
 Predicted mixture_of(std::vector<PredictedPart> parts);
+
+// -p log p, which is 0 at 0.
+double entropy_term(double probability);
 
 }  // namespace dma

@@ -28,4 +28,9 @@ inline constexpr double digamma = 6;
 inline constexpr double trigamma = 4;
 inline constexpr double exp_beyond_tangent = 4;
 
+// special/logistic.h, absolute: of a logarithm and its derivatives.
+inline constexpr double expected_logistic = 1e-11;
+// Relative, of the value, for means from -20 to 20.
+inline constexpr double quick_expected_logistic = 1e-5;
+
 }  // namespace dma::special::accuracy

@@ -1,0 +1,144 @@
+#include <dma/metrics/classes.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+namespace dma {
+namespace {
+
+void require(bool holds, const std::string& message) {
+  if (!holds) throw std::invalid_argument(message);
+}
+
+void validate_row(std::size_t row, double target, std::span<const double> probability) {
+  constexpr double rounding = 1e-9;
+  const std::string where = "row " + std::to_string(row) + ": ";
+  require(target >= 0 && target < static_cast<double>(probability.size()) &&
+              target == std::floor(target),
+          where + "there is no class " + std::to_string(target));
+  double sum = 0;
+  for (const double one : probability) {
+    require(one >= 0, where + "a probability is " + std::to_string(one));
+    sum += one;
+  }
+  require(std::abs(sum - 1) < rounding, where + "the probabilities sum to " + std::to_string(sum));
+}
+
+// By ranks (Mann and Whitney 1947): ties share theirs.
+std::optional<double> area_under_curve(std::span<const double> targets,
+                                       std::span<const double> probabilities) {
+  const auto score = [&](std::size_t row) { return probabilities[2 * row + 1]; };
+  std::vector<std::size_t> order(targets.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return score(a) < score(b); });
+  double ranks = 0;  // of class 1, from 0.5 on
+  double ones = 0;
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t end = first;
+    double here = 0;
+    for (; end < order.size() && score(order[end]) == score(order[first]); ++end) {
+      here += targets[order[end]];
+    }
+    ranks += here * static_cast<double>(first + end) / 2;
+    ones += here;
+    first = end;
+  }
+  const double zeros = static_cast<double>(targets.size()) - ones;
+  if (ones == 0 || zeros == 0) return {};
+  return (ranks - ones * ones / 2) / (ones * zeros);
+}
+
+double mean_recall(const ClassMetrics& metrics) {
+  double sum = 0;
+  double with_rows = 0;
+  for (std::size_t k = 0; k < metrics.classes; ++k) {
+    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics.classes);
+    const auto rows =
+        std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics.classes), std::size_t{0});
+    if (rows == 0) continue;
+    sum += static_cast<double>(row[static_cast<std::ptrdiff_t>(k)]) / static_cast<double>(rows);
+    ++with_rows;
+  }
+  return sum / with_rows;
+}
+
+double calibration_error_of(const ClassMetrics& metrics) {
+  double sum = 0;
+  for (const ReliabilityBin& bin : metrics.reliability) {
+    sum += static_cast<double>(bin.rows) * std::abs(bin.confidence - bin.accuracy);
+  }
+  return sum / static_cast<double>(metrics.rows);
+}
+
+ReliabilityBin merged(const ReliabilityBin& one, const ReliabilityBin& other) {
+  ReliabilityBin both{.rows = one.rows + other.rows};
+  if (both.rows == 0) return both;
+  const double share = static_cast<double>(one.rows) / static_cast<double>(both.rows);
+  both.confidence = share * one.confidence + (1 - share) * other.confidence;
+  both.accuracy = share * one.accuracy + (1 - share) * other.accuracy;
+  return both;
+}
+
+}  // namespace
+
+ClassMetrics merged(const ClassMetrics& one, const ClassMetrics& other) {
+  ClassMetrics both{.rows = one.rows + other.rows, .classes = one.classes};
+  const double share = static_cast<double>(one.rows) / static_cast<double>(both.rows);
+  const auto mean = [&](double a, double b) { return share * a + (1 - share) * b; };
+  both.log_loss = mean(one.log_loss, other.log_loss);
+  both.brier = mean(one.brier, other.brier);
+  both.accuracy = mean(one.accuracy, other.accuracy);
+  for (std::size_t k = 0; k < ClassMetrics::bins; ++k) {
+    both.reliability[k] = merged(one.reliability[k], other.reliability[k]);
+  }
+  both.confusion = one.confusion;
+  for (std::size_t k = 0; k < both.confusion.size(); ++k) both.confusion[k] += other.confusion[k];
+  both.calibration_error = calibration_error_of(both);
+  both.balanced_accuracy = mean_recall(both);
+  return both;
+}
+
+ClassMetrics score_classes(std::span<const double> targets, std::span<const double> probabilities) {
+  require(!targets.empty(), "there are no rows");
+  require(probabilities.size() % targets.size() == 0 && probabilities.size() > targets.size(),
+          std::to_string(probabilities.size()) + " probabilities of " +
+              std::to_string(targets.size()) + " rows");
+  ClassMetrics metrics{.rows = targets.size(), .classes = probabilities.size() / targets.size()};
+  const auto rows = static_cast<double>(metrics.rows);
+  metrics.confusion.resize(metrics.classes * metrics.classes);
+  std::size_t right = 0;
+  for (std::size_t n = 0; n < metrics.rows; ++n) {
+    const auto probability = probabilities.subspan(n * metrics.classes, metrics.classes);
+    validate_row(n, targets[n], probability);
+    const auto own = static_cast<std::size_t>(targets[n]);
+    const auto best = static_cast<std::size_t>(
+        std::max_element(probability.begin(), probability.end()) - probability.begin());
+    metrics.log_loss -= std::log(probability[own]) / rows;
+    for (std::size_t k = 0; k < metrics.classes; ++k) {
+      metrics.brier += std::pow(probability[k] - (k == own ? 1 : 0), 2) / rows;
+    }
+    right += best == own ? 1 : 0;
+    ++metrics.confusion[own * metrics.classes + best];
+    const auto bin = static_cast<std::size_t>(probability[best] * ClassMetrics::bins);
+    ReliabilityBin& of_row = metrics.reliability[std::min(bin, ClassMetrics::bins - 1)];
+    ++of_row.rows;
+    of_row.confidence += probability[best];
+    of_row.accuracy += best == own ? 1 : 0;
+  }
+  for (ReliabilityBin& bin : metrics.reliability) {
+    if (bin.rows == 0) continue;
+    bin.confidence /= static_cast<double>(bin.rows);
+    bin.accuracy /= static_cast<double>(bin.rows);
+  }
+  metrics.accuracy = static_cast<double>(right) / rows;
+  metrics.calibration_error = calibration_error_of(metrics);
+  metrics.balanced_accuracy = mean_recall(metrics);
+  if (metrics.classes == 2) metrics.auc = area_under_curve(targets, probabilities);
+  return metrics;
+}
+
+}  // namespace dma
