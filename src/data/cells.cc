@@ -181,8 +181,19 @@ Cells cells_of(const Column& column, const FeatureColumn& feature) {
   return cells;
 }
 
-Cells target_cells(const Table& table, const std::string& name) {
-  return cells_of(column_of(table, name), {.name = name, .kind = ColumnKind::numeric});
+Cells target_cells(const Table& table, const TargetColumn& target) {
+  const Column& column = column_of(table, target.name);
+  if (target.kind != TargetKind::classes) return cells_of(column, {.name = target.name});
+  Cells cells = cells_of(column, {.name = target.name,
+                                  .kind = ColumnKind::categorical,
+                                  .text = target.text,
+                                  .categories = target.classes});
+  for (std::size_t code = 0; code < cells.slots.size(); ++code) {
+    const std::uint32_t place = cells.slots[code];
+    const double other = cells.words[code] == empty_word ? nothing : unreadable;
+    cells.meaning.push_back(place < target.classes.size() ? place : other);
+  }
+  return cells;
 }
 
 std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_t table_rows) {

@@ -51,7 +51,8 @@ struct Cells {
 };
 
 Cells cells_of(const Column& column, const FeatureColumn& feature);
-Cells target_cells(const Table& table, const std::string& name);
+// A class as its place, one that is not known as unreadable.
+Cells target_cells(const Table& table, const TargetColumn& target);
 
 inline double number_at(const Cells& cells, std::size_t row) {
   if (cells.numbers != nullptr) return cells.numbers[row];

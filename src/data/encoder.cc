@@ -166,6 +166,18 @@ void encode_features(const Encoder& encoder, const Table& table, const std::vect
   }
 }
 
+std::string expectation_of(const TargetColumn& target) {
+  if (target.kind != TargetKind::classes) return target_expectation;
+  constexpr std::size_t most = 10;
+  std::string list;
+  for (std::size_t k = 0; k < std::min(most, target.classes.size()); ++k) {
+    list += (k == 0 ? "" : ", ") + as_text(target.classes[k]);
+  }
+  return "is not one of the classes of training: " + list +
+         (target.classes.size() > most ? ", ..." : "") +
+         "; leave the row out, or fit a model that knows it";
+}
+
 void encode_targets(const Encoder& encoder, const Table& table, const std::vector<Cells>& cells,
                     EncodedRows& encoded) {
   const std::size_t width = encoder.targets.size();
@@ -176,7 +188,7 @@ void encode_targets(const Encoder& encoder, const Table& table, const std::vecto
     const Block block{&table, encoded.table_rows, encoded.targets.data() + k, width};
     const auto numbers = numbers_in(cells[k], block.rows, buffer);
     if (!standardise(numbers, target.mean, target.deviation, 0, block.out, width)) {
-      report(block, cells[k], target_expectation);
+      report(block, cells[k], expectation_of(target));
     }
     hash_cells(cells[k], block.rows, encoded.hashes.data(), buffer);
   }
@@ -186,6 +198,11 @@ void encode_targets(const Encoder& encoder, const Table& table, const std::vecto
 
 std::string_view name_of(ColumnKind kind) {
   constexpr std::array<std::string_view, 4> names{"numeric", "boolean", "categorical", "datetime"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name_of(TargetKind kind) {
+  constexpr std::array<std::string_view, 3> names{"auto", "number", "class"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -221,7 +238,9 @@ std::vector<WantedColumn> Encoder::wanted(bool with_targets) const {
     columns.push_back({feature.name, feature.text ? CellType::text : CellType::number});
   }
   if (!with_targets) return columns;
-  for (const TargetColumn& target : targets) columns.push_back({target.name, CellType::number});
+  for (const TargetColumn& target : targets) {
+    columns.push_back({target.name, target.text ? CellType::text : CellType::number});
+  }
   return columns;
 }
 
@@ -229,7 +248,7 @@ EncodedRows Encoder::encode(const Table& table) const {
   table.validate();
   std::vector<Cells> target_columns;
   for (const TargetColumn& target : targets) {
-    target_columns.push_back(target_cells(table, target.name));
+    target_columns.push_back(target_cells(table, target));
   }
   const auto cells = feature_cells(*this, table);
   EncodedRows encoded{.table_rows = rows_with(target_columns, table.rows())};

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -53,7 +54,7 @@ void validate(const Table& table, const EncoderOptions& options) {
   refuse_common(table, options.targets, options.drop, "both a target and dropped");
   refuse_common(table, options.features, options.drop, "both a feature and dropped");
   refuse_common(table, options.targets, options.categorical,
-                "is categorical: the target must be a number");
+                "both a target and categorical; a target that is a class has the kind class");
 }
 
 // Removes the leading digits from the text and returns them without leading zeros.
@@ -250,6 +251,28 @@ void take_feature(const Table& piece, const Column& column, std::span<const std:
   take_numbers(piece, cells_of(column, feature), rows, expectation(feature.kind), known.numbers);
 }
 
+// What is known so far about a target's column.
+struct KnownTarget {
+  KnownColumn column = {};  // its texts
+  Numbers numbers = {};     // of the cells that read as numbers
+  std::map<double, std::size_t> rows_of_numbers =
+      {};  // of the first that differ, one more than there may be classes
+};
+
+void take_target(const Table& piece, std::span<const std::size_t> rows, KnownTarget& known) {
+  const Column& column = column_of(piece, known.column.name);
+  accept_type(piece, column, known.column);
+  known.column.rows += rows.size();
+  const Cells cells = target_cells(piece, {.name = column.name});
+  take_numbers(piece, cells, rows, target_expectation, known.numbers);
+  if (column.is_text) return take_texts(piece, column, rows, known.column.texts);
+  for (const std::size_t row : rows) {
+    const double x = column.numbers[row] + 0.0;  // -0 is 0
+    if (known.rows_of_numbers.size() > most_classes && !known.rows_of_numbers.contains(x)) continue;
+    ++known.rows_of_numbers[x];
+  }
+}
+
 // A feature, or the reason why it is left out.
 struct Fitted {
   FeatureColumn feature = {};
@@ -332,6 +355,43 @@ DataError no_feature(const std::string& source, const std::vector<DroppedColumn>
 
 }  // namespace
 
+namespace {
+
+// A column with a few texts among its numbers is one of numbers with mistakes.
+TargetKind kind_of(const KnownTarget& target, const EncoderOptions& options) {
+  if (options.kind != TargetKind::automatic) return options.kind;
+  const bool mostly_numbers = 2 * target.numbers.scale.count() >= target.column.rows;
+  if (target.column.is_text) return mostly_numbers ? TargetKind::number : TargetKind::classes;
+  const auto& numbers = target.rows_of_numbers;
+  const bool two = options.targets.size() == 1 && numbers.size() == 2 && !target.numbers.error &&
+                   std::all_of(numbers.begin(), numbers.end(), [](const auto& one) {
+                     return one.first == std::floor(one.first) && one.second > 1;
+                   });
+  return two ? TargetKind::classes : TargetKind::number;
+}
+
+void put_texts(const Texts& texts, TargetColumn& column) {
+  column.classes = texts.counts.most_frequent(most_classes);
+  const auto comes_before = [&](const std::string& one, const std::string& two) {
+    if (texts.booleans.possible) return read_boolean(one) < read_boolean(two);
+    return natural_order(one, two);
+  };
+  std::sort(column.classes.begin(), column.classes.end(), comes_before);
+  for (const std::string& name : column.classes) {
+    column.class_rows.push_back(texts.counts.count_of(name));
+  }
+}
+
+void put_numbers(const KnownTarget& target, TargetColumn& column) {
+  if (target.numbers.error) throw DataError(*target.numbers.error);
+  for (const auto& [number, rows] : target.rows_of_numbers) {
+    column.classes.push_back(as_text(number));
+    column.class_rows.push_back(rows);
+  }
+}
+
+}  // namespace
+
 class EncoderBuilder::State {
  public:
   explicit State(EncoderOptions options) : options_(std::move(options)) {}
@@ -340,13 +400,13 @@ class EncoderBuilder::State {
     if (!begun_) begin(piece);
     piece.validate();
     std::vector<Cells> targets;
-    for (const std::string& name : options_.targets) targets.push_back(target_cells(piece, name));
+    for (const std::string& name : options_.targets) {
+      targets.push_back(target_cells(piece, {.name = name}));
+    }
     const auto rows = rows_with(targets, piece.rows());
     rows_ += piece.rows();
     rows_with_target_ += rows.size();
-    for (std::size_t k = 0; k < targets.size(); ++k) {
-      take_numbers(piece, targets[k], rows, target_expectation, targets_[k]);
-    }
+    for (KnownTarget& target : targets_) take_target(piece, rows, target);
     for (KnownColumn& known : features_) {
       take_feature(piece, column_of(piece, known.name), rows, known);
     }
@@ -358,9 +418,7 @@ class EncoderBuilder::State {
                       std::to_string(rows_) + " rows have a target; at least two are needed");
     }
     Encoder encoder;
-    for (std::size_t k = 0; k < targets_.size(); ++k) {
-      encoder.targets.push_back(fit_target(options_.targets[k], targets_[k]));
-    }
+    for (const KnownTarget& target : targets_) encoder.targets.push_back(fit_target(target));
     const std::string named = options_.features.empty() ? "" : "named, but ";
     for (const KnownColumn& known : features_) {
       Fitted fitted = fit_feature(known, options_);
@@ -381,32 +439,66 @@ class EncoderBuilder::State {
   void begin(const Table& piece) {
     validate(piece, options_);
     source_ = piece.source;
-    targets_.resize(options_.targets.size());
+    for (const std::string& name : options_.targets) targets_.push_back({.column = {.name = name}});
     for (const std::string& name : feature_names(piece, options_)) {
       features_.push_back({.name = name, .forced = contains(options_.categorical, name)});
     }
     begun_ = true;
   }
 
-  TargetColumn fit_target(const std::string& name, const Numbers& numbers) const {
-    if (numbers.error) throw DataError(*numbers.error);
-    const Scale scale = numbers.scale.finish();
-    if (scale.deviation == 0) {
-      throw DataError(source_ + ", column '" + name + "': the target is " + as_text(scale.mean) +
-                      " in every row: there is nothing to learn");
-    }
+  TargetColumn fit_target(const KnownTarget& target) const {
+    return kind_of(target, options_) == TargetKind::classes ? fit_classes(target)
+                                                            : fit_number(target);
+  }
+
+  TargetColumn fit_number(const KnownTarget& target) const {
+    const std::string& name = target.column.name;
+    if (target.numbers.error) throw DataError(*target.numbers.error);
+    const Scale scale = target.numbers.scale.finish();
+    if (scale.deviation == 0) throw nothing_to_learn(name, as_text(scale.mean));
     if (scale.deviation < least_deviation) {
-      throw DataError(source_ + ", column '" + name + "': the target's standard deviation is " +
+      throw DataError(in_column(name) + "the target's standard deviation is " +
                       as_text(scale.deviation) + ", too small to compute with; use a smaller unit");
     }
     return {name, scale.mean, scale.deviation};
+  }
+
+  TargetColumn fit_classes(const KnownTarget& target) const {
+    TargetColumn column{
+        .name = target.column.name, .kind = TargetKind::classes, .text = target.column.is_text};
+    if (options_.targets.size() > 1) {
+      throw DataError(in_column(column.name) +
+                      "the target is a class, and a class must be the only target");
+    }
+    const std::size_t different =
+        column.text ? target.column.texts.counts.distinct() : target.rows_of_numbers.size();
+    if (different > most_classes) {
+      const std::string count =
+          column.text ? std::to_string(different) + " different texts"
+                      : "more than " + std::to_string(most_classes) + " different numbers";
+      throw DataError(in_column(column.name) + "the target has " + count + ", and there can be " +
+                      std::to_string(most_classes) + " classes at most; " +
+                      (column.text ? "put rare ones together, or choose another target"
+                                   : "use the kind number"));
+    }
+    column.text ? put_texts(target.column.texts, column) : put_numbers(target, column);
+    if (different < 2) throw nothing_to_learn(column.name, column.classes.front());
+    return column;
+  }
+
+  DataError nothing_to_learn(const std::string& name, const std::string& value) const {
+    return DataError(in_column(name) + "the target is " + as_text(value) +
+                     " in every row: there is nothing to learn");
+  }
+  std::string in_column(const std::string& name) const {
+    return source_ + ", column '" + name + "': ";
   }
 
   EncoderOptions options_;
   bool begun_ = false;
   std::string source_ = Table().source;
   std::size_t rows_ = 0, rows_with_target_ = 0;
-  std::vector<Numbers> targets_;
+  std::vector<KnownTarget> targets_;
   std::vector<KnownColumn> features_;
 };
 

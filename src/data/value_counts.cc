@@ -66,6 +66,11 @@ std::size_t ValueCounts::distinct() const {
   return generation_ == 0 ? values_.size() : sample_.size() << sample_bits_;
 }
 
+std::size_t ValueCounts::count_of(std::string_view text) const {
+  const auto found = std::find(values_.begin(), values_.end(), text);
+  return found == values_.end() ? 0 : counts_[static_cast<std::size_t>(found - values_.begin())];
+}
+
 std::vector<std::string> ValueCounts::most_frequent(std::size_t most) const {
   std::vector<std::size_t> order(values_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -27,6 +27,7 @@ class ValueCounts {
   std::size_t generation() const { return generation_; }
 
   std::size_t distinct() const;
+  std::size_t count_of(std::string_view text) const;
   // At most so many values, the most frequent first; equal counts in the order of appearance.
   std::vector<std::string> most_frequent(std::size_t most) const;
 

@@ -403,6 +403,95 @@ TEST(Targets, MustBeNumbersThatVary) {
   EXPECT_EQ(encoder.encode_inputs(later).rows, 1U);
 }
 
+// ----------------------------------------------------------------------------------------- classes
+
+Encoder fit_classes(const Column& target, TargetKind kind = TargetKind::automatic) {
+  Numbers x;
+  for (std::size_t row = 0; row < target.rows(); ++row) x.push_back(double(row));
+  return Encoder::fit({.source = "file.csv", .columns = {numbers("x", x), target}},
+                      {.targets = {"y"}, .kind = kind});
+}
+
+TEST(Classes, AreTextOrTwoNumbers) {
+  EXPECT_EQ(fit_classes(text("y", {"b", "a", "b"})).targets[0].kind, TargetKind::classes);
+  EXPECT_EQ(fit_classes(numbers("y", {0, 1, 1, 0})).targets[0].kind, TargetKind::classes);
+  EXPECT_EQ(fit_classes(numbers("y", {0, 1, 2, 0})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_classes(numbers("y", {0, 0, 1})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_classes(numbers("y", {0.5, 1, 1, 0.5})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_classes(numbers("y", {0, 1, 1, 0}), TargetKind::number).targets[0].kind,
+            TargetKind::number);
+  EXPECT_EQ(fit_classes(numbers("y", {0, 1, 2, 0}), TargetKind::classes).targets[0].classes,
+            (Strings{"0", "1", "2"}));
+  // A column of numbers with a mistake is not one of classes.
+  EXPECT_EQ(message_of([] {
+              fit_classes(text("y", {"1", "2.5", "3", "4", "?"}));
+            }),
+            "file.csv, line 5, column 'y': '?' is text: the target must be a number");
+}
+
+TEST(Classes, HaveAnOrderAndCounts) {
+  const TargetColumn words =
+      fit_classes(text("y", {"c10", "c2", "", "c2", "c10", "c2"})).targets[0];
+  EXPECT_EQ(words.classes, (Strings{"c2", "c10"}));
+  EXPECT_EQ(words.class_rows, (std::vector<std::size_t>{3, 2}));
+  EXPECT_TRUE(words.text);
+  EXPECT_EQ(fit_classes(text("y", {"yes", "no", "yes"})).targets[0].classes,
+            (Strings{"no", "yes"}));
+  EXPECT_EQ(fit_classes(text("y", {"true", "false"})).targets[0].classes,
+            (Strings{"false", "true"}));
+  const TargetColumn scores =
+      fit_classes(numbers("y", {3, -1, 3, -0.0, 0}), TargetKind::classes).targets[0];
+  EXPECT_EQ(scores.classes, (Strings{"-1", "0", "3"}));
+  EXPECT_EQ(scores.class_rows, (std::vector<std::size_t>{1, 2, 2}));
+}
+
+TEST(Classes, AreEncodedAsTheirPlace) {
+  const Encoder encoder = fit_classes(text("y", {"b", "a", "c", ""}));
+  const Table later{.source = "new.csv",
+                    .columns = {numbers("x", {1, 2, 3}), text("y", {"c", "", "a"})}};
+  const EncodedRows rows = encoder.encode(later);
+  EXPECT_EQ(rows.targets, (Numbers{2, 0}));
+  EXPECT_EQ(rows.without_target, 1U);
+  const Table strange{.source = "new.csv", .columns = {numbers("x", {1}), text("y", {"d"})}};
+  EXPECT_EQ(
+      message_of([&] { encoder.encode(strange); }),
+      "new.csv, line 1, column 'y': 'd' is not one of the classes of training: a, b, c; leave "
+      "the row out, or fit a model that knows it");
+  // Numbers are the same class however they are written, and a row is recognised by its class.
+  const Encoder whole = fit_classes(numbers("y", {0, 1, 1, 0}));
+  const Table as_numbers{.columns = {numbers("x", {1}), numbers("y", {1})}};
+  const Table as_text{.columns = {numbers("x", {1}), text("y", {"1.0"})}};
+  EXPECT_EQ(whole.encode(as_text).targets, (Numbers{1}));
+  EXPECT_EQ(whole.encode(as_text).hashes, whole.encode(as_numbers).hashes);
+}
+
+TEST(Classes, SayWhatTheyCannotBe) {
+  EXPECT_EQ(message_of([] {
+              fit_classes(text("y", {"a", "a"}));
+            }),
+            "file.csv, column 'y': the target is a in every row: there is nothing to learn");
+  Strings many;
+  Numbers counted;
+  for (int n = 0; n < 5000; ++n) {
+    many.push_back("name" + std::to_string(n));
+    counted.push_back(n);
+  }
+  EXPECT_EQ(
+      message_of([&] { fit_classes(text("y", many)); }),
+      "file.csv, column 'y': the target has 5000 different texts, and there can be 200 classes "
+      "at most; put rare ones together, or choose another target");
+  EXPECT_EQ(
+      message_of([&] { fit_classes(numbers("y", counted), TargetKind::classes); }),
+      "file.csv, column 'y': the target has more than 200 different numbers, and there can be "
+      "200 classes at most; use the kind number");
+  const Table two{.source = "file.csv",
+                  .columns = {numbers("x", {1, 2}), text("y", {"a", "b"}), numbers("z", {1, 2})}};
+  EXPECT_EQ(message_of([&] {
+              Encoder::fit(two, {.targets = {"y", "z"}, .kind = TargetKind::automatic});
+            }),
+            "file.csv, column 'y': the target is a class, and a class must be the only target");
+}
+
 // ----------------------------------------------------------------------------------------- options
 
 TEST(Options, NameColumns) {
@@ -430,7 +519,8 @@ TEST(Options, NameColumns) {
   EXPECT_EQ(message({.targets = {"y"}, .features = {"x"}, .drop = {"x"}}),
             "file.csv, column 'x': both a feature and dropped");
   EXPECT_EQ(message({.targets = {"y"}, .categorical = {"y"}}),
-            "file.csv, column 'y': is categorical: the target must be a number");
+            "file.csv, column 'y': both a target and categorical; a target that is a class has the "
+            "kind class");
   EXPECT_EQ(message({.targets = {"y"}, .drop = {"x", "z", "t"}}), "file.csv: no feature is left");
   EXPECT_NE(message({.targets = {"y"}, .most_categories = 0}), "no error");
   const Table constant = with_target(numbers("x", {2, 2}));

@@ -10,6 +10,8 @@
 // 0/1 columns are not standardised: a rare value would become a huge number. The column for "other" is
 // always 0 in training, unless rare values share it, so its weights keep their prior: a new value widens the interval.
 //
+// A target is a number, which is standardised, or a class, which becomes its place among the classes, from 0 on.
+//
 // An empty cell in a column that had none in training counts as the mean, without a mark: there is no input for one. A
 // column that had only one value, and empty cells, keeps only the mark: its deviation is 0. (A categorical one keeps
 // its two columns and "other".)
@@ -52,9 +54,23 @@ struct FeatureColumn {
   std::size_t width() const;
 };
 
+// number      any number
+// classes     one of 2 to most_classes values, without an order
+// automatic   classes if the cells are text, or two different whole numbers in several rows each; otherwise a number
+enum class TargetKind { automatic, number, classes };
+std::string_view name_of(TargetKind kind);
+
+inline constexpr std::size_t most_classes = 200;
+
 struct TargetColumn {
   std::string name;
-  double mean = 0, deviation = 1;
+  double mean = 0, deviation = 1;  // of a number
+  TargetKind kind = TargetKind::number;
+  // Classes: false before true, numbers by size, text in its natural order; with their rows in training. Numbers (text is
+  // false) as std::to_chars writes them.
+  std::vector<std::string> classes = {};
+  std::vector<std::size_t> class_rows = {};
+  bool text = false;  // how the file's cells are read
 };
 
 // A column that was left out of the features without being dropped by the user, and the reason to show.
@@ -63,7 +79,8 @@ struct DroppedColumn {
 };
 
 struct EncoderOptions {
-  std::vector<std::string> targets = {};   // at least one
+  std::vector<std::string> targets = {};   // at least one; a class is the only one
+  TargetKind kind = TargetKind::number;    // of the targets
   std::vector<std::string> features = {};  // empty: every other column
   std::vector<std::string> drop = {};
   std::vector<std::string> categorical = {};  // even if they read as numbers
@@ -88,11 +105,13 @@ struct Encoder {
   std::vector<DroppedColumn> dropped;
 
   // Finds the kinds and scales from the rows where no target is empty. Throws DataError if a named column is missing, a
-  // target is text or constant, fewer than two rows have a target, the order of day and month is unclear, or no feature
-  // is left.
+  // target is constant or not of the kind asked for, fewer than two rows have a target, the order of day and month is
+  // unclear, or no feature is left.
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
-  std::size_t width() const;                     // encoded inputs
+  std::size_t width() const;  // encoded inputs
+  // Whether the target is a class, which is then the only one.
+  bool has_classes() const { return targets.front().kind == TargetKind::classes; }
   std::vector<std::string> input_names() const;  // x, x is empty, color = red, color = (other)
   // Columns to read from a file for this encoder.
   std::vector<WantedColumn> wanted(bool with_targets) const;
