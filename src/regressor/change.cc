@@ -21,15 +21,24 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+double shift_of(const Predicted& now, const Predicted& other) {
+  if (now.probabilities.empty()) return std::abs(now.mean - other.mean) / other.stddev();
+  double sum = 0;
+  for (std::size_t k = 0; k < now.probabilities.size(); ++k) {
+    sum += std::abs(now.probabilities[k] - other.probabilities[k]) / 2;
+  }
+  return sum;
+}
+
 Distance distance(const std::vector<Predicted>& now, const std::vector<Predicted>& other) {
   Distance result;
   result.rows = now.size();
   double log_ratio = 0;
   for (std::size_t n = 0; n < now.size(); ++n) {
-    const double shift = std::abs(now[n].mean - other[n].mean) / other[n].stddev();
+    const double shift = shift_of(now[n], other[n]);
     result.mean_shift += shift / static_cast<double>(now.size());
     result.largest_shift = std::max(result.largest_shift, shift);
-    log_ratio += std::log(now[n].stddev() / other[n].stddev());
+    if (now[n].probabilities.empty()) log_ratio += std::log(now[n].stddev() / other[n].stddev());
   }
   if (!now.empty()) result.mean_std_ratio = std::exp(log_ratio / static_cast<double>(now.size()));
   return result;
@@ -167,8 +176,7 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
   report.batches_removed = plan.change.remove;
   report.batches_added = batches_of(appended, batch_size);
   report.batches_swept = plan.change.attach.size() + report.batches_added;
-  detail::FittedMembers changed = detail::change_members(model.members, model.options, batch_size,
-                                                         plan.change, options.progress);
+  detail::FittedMembers changed = detail::change_members(model, plan.change, options.progress);
   next.members = std::move(changed.members);
   const std::vector<FitResult>& results = changed.results;
   if (report.batches_swept > 0) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include <dma/likelihood/classes.h>
 #include <dma/special/random.h>
 
 #include "base/require.h"
@@ -27,10 +28,17 @@ std::vector<Architecture> shapes_of(const Encoder& encoder, const RegressorOptio
                                     std::size_t rows) {
   const Architecture architecture = architecture_of(encoder, options, true);
   if (!options.hidden.empty()) return {architecture};
-  return default_shapes(architecture, rows);
+  return default_shapes(architecture, encoder.has_classes(), rows);
 }
 
 }  // namespace
+
+std::size_t outputs_of_network(const Encoder& encoder, bool joint) {
+  if (encoder.has_classes()) {
+    return ClassLikelihood(encoder.targets.front().classes.size()).outputs();
+  }
+  return joint ? 1 : encoder.targets.size();
+}
 
 Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint) {
   Architecture architecture;
@@ -38,7 +46,7 @@ Architecture architecture_of(const Encoder& encoder, const RegressorOptions& opt
   std::vector<std::size_t> hidden = options.hidden;
   if (hidden.empty()) hidden = {independent_units};
   architecture.widths.insert(architecture.widths.end(), hidden.begin(), hidden.end());
-  architecture.widths.push_back(joint ? 1 : encoder.targets.size());
+  architecture.widths.push_back(outputs_of_network(encoder, joint));
   architecture.slopes = {options.slope.value_or(joint ? joint_slope : independent_slope)};
   architecture.bias = {true};
   return architecture;
@@ -53,7 +61,7 @@ bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::s
       require(!options.single_precision, "single precision needs the belief independent");
       return true;
     case BeliefKind::automatic:
-      return !default_shapes(architecture_of(encoder, options, true), rows).empty() &&
+      return !default_shapes(architecture_of(encoder, options, true), false, rows).empty() &&
              options.rule == Rule::linear && options.ledger == LedgerMode::full &&
              !options.single_precision;
   }
@@ -153,6 +161,7 @@ namespace {
 // no square overflows or underflows, whatever the size of the targets.
 double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
                   const Encoder& encoder) {
+  if (encoder.has_classes()) return 0;
   const int unit = std::ilogb(encoder.targets[target].deviation);
   double sum = 0;
   double count = 0;
@@ -168,7 +177,7 @@ double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
 // Converts to the targets' own units: a density per unit of the target.
 std::vector<double> nll_in_own_units(std::vector<double> nll, const Member& member,
                                      const Encoder& encoder) {
-  const std::size_t outputs = member.belief->outputs();
+  const std::size_t outputs = member.belief->likelihood().targets();
   double shift = 0;
   for (std::size_t k = 0; k < outputs; ++k) {
     shift += std::log(encoder.targets[member.target + k].deviation) / static_cast<double>(outputs);
@@ -210,7 +219,8 @@ void report_fit(const std::vector<FitResult>& results, const std::vector<Predict
     report.cavity.push_back(score_target(held_out, rows.targets, encoder, k));
     report.noise_std.push_back(mean_noise(held_out, k, encoder));
     const double floor = std::sqrt(least_noise_variance) * encoder.targets[k].deviation;
-    report.noise_at_floor.push_back(report.noise_std.back() < 1.01 * floor);
+    report.noise_at_floor.push_back(!encoder.has_classes() &&
+                                    report.noise_std.back() < 1.01 * floor);
   }
 }
 
@@ -226,7 +236,14 @@ void fit_joint(const std::vector<Architecture>& shapes, const Rows& rows,
   std::vector<Predicted> held_out(rows.rows * targets);
   for (std::size_t k = 0; k < targets; ++k) {
     const std::vector<double> own = targets_of(rows, k, 1);
-    const ShapesTask task{model.options, shapes, k, targets, noise[k], model.batch_rows, started};
+    const ShapesTask task{model.options,
+                          shapes,
+                          k,
+                          targets,
+                          likelihood_of(model.encoder, model.options, {noise[k]}),
+                          training_options(model.encoder, model.options, 1),
+                          model.batch_rows,
+                          started};
     FittedShapes fitted = fit_shapes(task, {rows.inputs, own, rows.rows}, progress, checkpoint);
     const TargetColumn& column = model.encoder.targets[k];
     for (ShapeReport& shape : fitted.shapes) {
@@ -267,7 +284,9 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
     require(!shapes.empty(), "the table is too large for a joint belief: use the independent one");
     report.batch_size = options.batch_size > 0 ? std::min(options.batch_size, rows.rows) : 1;
     const std::size_t members = shapes.size() * options.ensemble * model.encoder.targets.size();
-    const std::size_t row_bytes = (architecture.inputs() + 2) * sizeof(double) * members;
+    const std::size_t outputs = architecture.outputs();
+    const std::size_t row_bytes =
+        (architecture.inputs() + outputs * (outputs + 1)) * sizeof(double) * members;
     if (rows.rows > ledger_budget / row_bytes) options.ledger = LedgerMode::none;
   } else {
     report.batch_size = batch_size_of(options, rows.rows, architecture.weight_count());
@@ -287,8 +306,9 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
   if (joint) {
     fit_joint(shapes, rows, noise, progress, kept, model);
   } else {
-    FittedMembers fitted =
-        fit_independent(architecture, options, report.batch_size, noise, rows, progress, kept);
+    TrainingOptions training = training_options(model.encoder, options, report.batch_size);
+    training.likelihood = likelihood_of(model.encoder, options, noise);
+    FittedMembers fitted = fit_independent(architecture, options, training, rows, progress, kept);
     options.ensemble = fitted.members.size();
     model.members = std::move(fitted.members);
     report_fit(fitted.results, mixed_cavity(fitted.results, rows.rows, model), rows, model);

@@ -19,6 +19,8 @@ EncoderBuilder encoder_builder(const RegressorOptions& options);
 // Also requires that the names and values are UTF-8, as the model file must be.
 Encoder finish(const EncoderBuilder& builder, const std::string& source);
 
+// Of a network that speaks of one target if the belief is joint, otherwise of all.
+std::size_t outputs_of_network(const Encoder& encoder, bool joint);
 // One network per target if the belief is joint, otherwise one for all. Without hidden units in the options it has the
 // usual ones of independent weights.
 Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint);

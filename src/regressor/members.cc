@@ -8,6 +8,7 @@
 #include <dma/base/parallel.h>
 #include <dma/belief/independent.h>
 #include <dma/belief/joint.h>
+#include <dma/likelihood/classes.h>
 
 #include "regressor/checkpoint.h"
 #include "regressor/shared_progress.h"
@@ -22,13 +23,24 @@ constexpr std::size_t first_belief_epoch = 21;
 
 }  // namespace
 
-TrainingOptions training_options(const RegressorOptions& options, std::size_t batch_size) {
+std::shared_ptr<const Likelihood> likelihood_of(const Encoder& encoder,
+                                                const RegressorOptions& options,
+                                                std::vector<double> noise_variance) {
+  if (encoder.has_classes()) {
+    return std::make_shared<ClassLikelihood>(encoder.targets.front().classes.size(),
+                                             options.calibration);
+  }
+  return gaussian({.variance = std::move(noise_variance), .learn = !options.noise});
+}
+
+TrainingOptions training_options(const Encoder& encoder, const RegressorOptions& options,
+                                 std::size_t batch_size) {
   return {.batch_size = batch_size,
           .max_epochs = options.epochs,
           .tolerance = options.tolerance,
           .patience = options.patience,
           .ledger = options.ledger,
-          .likelihood = gaussian({.learn = !options.noise.has_value()})};
+          .likelihood = likelihood_of(encoder, options)};
 }
 
 IndependentOptions independent_options(const RegressorOptions& options) {
@@ -46,15 +58,16 @@ std::vector<WeightPrior> draw_priors(const Architecture& architecture,
   return priors;
 }
 
-std::shared_ptr<const Belief> joint_member(JointKnowledge known, const RegressorOptions& options,
+std::shared_ptr<const Belief> joint_member(JointKnowledge known, const TrainingOptions& training,
                                            const Heard& heard) {
-  return std::make_shared<JointBelief>(std::move(known), heard, training_options(options, 1));
+  return std::make_shared<JointBelief>(std::move(known), heard, training);
 }
 
-std::shared_ptr<const Belief> stored_belief(const Architecture& architecture,
-                                            const RegressorOptions& options, std::size_t batch_size,
+std::shared_ptr<const Belief> stored_belief(const Architecture& architecture, const Model& model,
                                             Arrays stored, const Heard& heard) {
-  const TrainingOptions training = training_options(options, batch_size);
+  const RegressorOptions& options = model.options;
+  const TrainingOptions training =
+      training_options(model.encoder, options, model.report.batch_size);
   if (options.belief == BeliefKind::joint) {
     return std::make_shared<JointBelief>(architecture, std::move(stored), heard, training);
   }
@@ -135,57 +148,57 @@ FittedMembers learn_all(std::vector<Member> members, const RegressorOptions& opt
 }
 
 // Without its rows.
-std::shared_ptr<const Belief> at_rest(const Belief& belief, const RegressorOptions& options) {
-  return belief.copy(training_options(options, 1));
+std::shared_ptr<const Belief> at_rest(const Belief& belief, TrainingOptions training) {
+  training.batch_size = 1;
+  training.progress = {};
+  return belief.copy(std::move(training));
 }
 
 }  // namespace
 
 FittedMembers fit_independent(const Architecture& architecture, const RegressorOptions& options,
-                              std::size_t batch_size, std::span<const double> noise_variance,
-                              const Rows& rows, const OnProgress& progress,
-                              CheckpointFile* checkpoint) {
+                              const TrainingOptions& training, const Rows& rows,
+                              const OnProgress& progress, CheckpointFile* checkpoint) {
   const std::vector<WeightPrior> priors = draw_priors(architecture, options);
   const Member equal{nullptr, 0, 1 / static_cast<double>(options.ensemble)};
-  FittedMembers fitted = learn_all(
-      std::vector(options.ensemble, equal), options, progress,
-      [&](std::size_t number, Member& member, const auto& hear) {
-        TrainingOptions training = training_options(options, batch_size);
-        training.likelihood = gaussian(
-            {.variance = {noise_variance.begin(), noise_variance.end()}, .learn = !options.noise});
-        training.progress = hear;
-        const auto belief = new_independent(architecture, priors[number], options, training);
-        belief->append(rows.data());
-        FitResult result =
-            checkpoint == nullptr ? belief->fit() : fit_kept(*belief, number, *checkpoint);
-        member.belief = at_rest(*belief, options);
-        return result;
-      });
+  FittedMembers fitted =
+      learn_all(std::vector(options.ensemble, equal), options, progress,
+                [&](std::size_t number, Member& member, const auto& hear) {
+                  TrainingOptions own = training;
+                  own.progress = hear;
+                  const auto belief = new_independent(architecture, priors[number], options, own);
+                  belief->append(rows.data());
+                  FitResult result = checkpoint == nullptr ? belief->fit()
+                                                           : fit_kept(*belief, number, *checkpoint);
+                  member.belief = at_rest(*belief, training);
+                  return result;
+                });
   const bool any = std::any_of(fitted.results.begin(), fitted.results.end(), saw_all_rows);
   return any ? without_unfinished(std::move(fitted)) : std::move(fitted);
 }
 
-FittedMembers change_members(const std::vector<Member>& members, const RegressorOptions& options,
-                             std::size_t batch_size, const Change& change,
-                             const OnProgress& progress) {
-  return learn_all(members, options, progress, [&](std::size_t, Member& member, const auto& hear) {
-    TrainingOptions training = training_options(options, batch_size);
-    training.progress = hear;
-    const auto belief = member.belief->copy(training);
-    const std::size_t outputs = belief->outputs();
-    const auto own = [&](const Rows& rows) { return targets_of(rows, member.target, outputs); };
-    if (!change.remove.empty()) belief->forget(change.remove);
-    for (std::size_t b = 0; b < change.attach.size(); ++b) {
-      const Rows& batch = change.attach[b];
-      belief->attach(b, {batch.inputs, own(batch), batch.rows});
-    }
-    const Rows& fresh = change.append;
-    if (fresh.rows > 0) belief->append({fresh.inputs, own(fresh), fresh.rows});
-    FitResult result;
-    if (fresh.rows > 0 || !change.attach.empty()) result = belief->fit();
-    member.belief = at_rest(*belief, options);
-    return result;
-  });
+FittedMembers change_members(const Model& model, const Change& change, const OnProgress& progress) {
+  const TrainingOptions training =
+      training_options(model.encoder, model.options, model.report.batch_size);
+  return learn_all(
+      model.members, model.options, progress, [&](std::size_t, Member& member, const auto& hear) {
+        TrainingOptions own_training = training;
+        own_training.progress = hear;
+        const auto belief = member.belief->copy(own_training);
+        const std::size_t targets = belief->likelihood().targets();
+        const auto own = [&](const Rows& rows) { return targets_of(rows, member.target, targets); };
+        if (!change.remove.empty()) belief->forget(change.remove);
+        for (std::size_t b = 0; b < change.attach.size(); ++b) {
+          const Rows& batch = change.attach[b];
+          belief->attach(b, {batch.inputs, own(batch), batch.rows});
+        }
+        const Rows& fresh = change.append;
+        if (fresh.rows > 0) belief->append({fresh.inputs, own(fresh), fresh.rows});
+        FitResult result;
+        if (fresh.rows > 0 || !change.attach.empty()) result = belief->fit();
+        member.belief = at_rest(*belief, training);
+        return result;
+      });
 }
 
 }  // namespace dma::detail

@@ -18,18 +18,22 @@ struct FittedMembers {
   std::vector<FitResult> results;  // one per member
 };
 
-TrainingOptions training_options(const RegressorOptions& options, std::size_t batch_size);
+// What a network says of the targets; of numbers it starts with these noise variances.
+std::shared_ptr<const Likelihood> likelihood_of(const Encoder& encoder,
+                                                const RegressorOptions& options,
+                                                std::vector<double> noise_variance = {1});
+TrainingOptions training_options(const Encoder& encoder, const RegressorOptions& options,
+                                 std::size_t batch_size);
 IndependentOptions independent_options(const RegressorOptions& options);
 // One per member.
 std::vector<WeightPrior> draw_priors(const Architecture& architecture,
                                      const RegressorOptions& options);
 
-std::shared_ptr<const Belief> joint_member(JointKnowledge known, const RegressorOptions& options,
+std::shared_ptr<const Belief> joint_member(JointKnowledge known, const TrainingOptions& training,
                                            const Heard& heard);
 
 // Restores a belief. Throws NetworkError if the arrays are not those of a belief.
-std::shared_ptr<const Belief> stored_belief(const Architecture& architecture,
-                                            const RegressorOptions& options, std::size_t batch_size,
+std::shared_ptr<const Belief> stored_belief(const Architecture& architecture, const Model& model,
                                             Arrays stored, const Heard& heard);
 
 // Columns [first, first + count) of the targets.
@@ -37,12 +41,11 @@ std::vector<double> targets_of(const Rows& rows, std::size_t first, std::size_t 
 
 class CheckpointFile;
 
-// Independent weights. Rows are learnt in the given order; noise variances, one per target, are where learning starts.
-// After an interruption, members that have not seen all rows are left out, unless none has. The checkpoint may be null.
+// Independent weights. Rows are learnt in the given order. After an interruption, members that have not seen all rows are
+// left out, unless none has. The checkpoint may be null.
 FittedMembers fit_independent(const Architecture& architecture, const RegressorOptions& options,
-                              std::size_t batch_size, std::span<const double> noise_variance,
-                              const Rows& rows, const OnProgress& progress,
-                              CheckpointFile* checkpoint);
+                              const TrainingOptions& training, const Rows& rows,
+                              const OnProgress& progress, CheckpointFile* checkpoint);
 
 // If rows are fitted to the last digit, single precision has too few digits: the option is to blame, not the rows.
 template <class Run>
@@ -65,8 +68,6 @@ struct Change {
 };
 
 // Does not change the old members.
-FittedMembers change_members(const std::vector<Member>& members, const RegressorOptions& options,
-                             std::size_t batch_size, const Change& change,
-                             const OnProgress& progress);
+FittedMembers change_members(const Model& model, const Change& change, const OnProgress& progress);
 
 }  // namespace dma::detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <dma/regressor/regressor.h>
 
@@ -83,11 +84,35 @@ bool is_finite(const Predicted& one) {
          std::isfinite(one.noise_std) && std::isfinite(one.noise_spread);
 }
 
+std::vector<Predicted> mix_classes(std::span<const Prediction> said, std::size_t rows,
+                                   std::span<const Member> members) {
+  std::vector<Predicted> result(rows, {0, 0, 0});
+  for (std::size_t n = 0; n < rows; ++n) {
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      add_classes(said[m], n, members[m].weight, result[n]);
+    }
+    if (!std::isfinite(result[n].noise_entropy)) {
+      result[n].mean = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  return result;
+}
+
 }  // namespace
+
+void add_classes(const Prediction& prediction, std::size_t row, double weight, Predicted& mixed) {
+  const std::size_t classes = prediction.mean.size() / prediction.entropy.size();
+  mixed.probabilities.resize(classes);
+  for (std::size_t k = 0; k < classes; ++k) {
+    mixed.probabilities[k] += weight * prediction.mean[row * classes + k];
+  }
+  mixed.noise_entropy += weight * prediction.entropy[row];
+}
 
 std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
                                    std::span<const Member> members, const Encoder& encoder,
                                    std::span<const Calibration> calibrations) {
+  if (encoder.has_classes()) return mix_classes(said, rows, members);
   const std::vector<TargetColumn>& targets = encoder.targets;
   std::vector<Predicted> result(rows * targets.size());
   for (std::size_t m = 0; m < members.size(); ++m) {

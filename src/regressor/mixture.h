@@ -35,6 +35,8 @@ class Mixture {
 std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t rows,
                                    std::span<const Member> members, const Encoder& encoder,
                                    std::span<const Calibration> calibrations = {});
+// Adds what a part says of the classes of a row.
+void add_classes(const Prediction& prediction, std::size_t row, double weight, Predicted& mixed);
 Predicted in_own_units(Predicted standardised, const TargetColumn& target);
 
 // Networks that were fitted alike, each of which says how far it may be off, given that it has not learnt the row: their

@@ -64,7 +64,7 @@ void check_network(const SafetensorsFile& file, const Architecture& architecture
   const bool joint = model.options.belief == BeliefKind::joint;
   require(file,
           architecture.inputs() == model.encoder.width() &&
-              architecture.outputs() == (joint ? 1 : model.encoder.targets.size()),
+              architecture.outputs() == detail::outputs_of_network(model.encoder, joint),
           "its encoder does not match its network");
 }
 
@@ -90,9 +90,9 @@ void read_old_members(const SafetensorsFile& file, int version, const Json& json
   for (std::size_t m = 0; m < count; ++m) {
     Arrays arrays = file.read_arrays(member_name(m));
     if (old) add_old_arrays(file, json.at("members")[m], json.at("architecture"), arrays);
-    model.members.push_back({detail::stored_belief(architecture, options, model.report.batch_size,
-                                                   std::move(arrays), heard_by(model)),
-                             m % beliefs * outputs, 1 / static_cast<double>(options.ensemble)});
+    model.members.push_back(
+        {detail::stored_belief(architecture, model, std::move(arrays), heard_by(model)),
+         m % beliefs * outputs, 1 / static_cast<double>(options.ensemble)});
   }
   std::stable_sort(model.members.begin(), model.members.end(),
                    [](const Member& a, const Member& b) { return a.target < b.target; });
@@ -105,15 +105,16 @@ void read_members(const SafetensorsFile& file, const Json& json, Model& model) {
     check_network(file, architecture, model);
     const auto target = json[m].at("target").get<std::size_t>();
     const auto weight = json[m].at("weight").get<double>();
+    const std::size_t targets = model.encoder.has_classes() ? 1 : architecture.outputs();
     require(file,
-            target < weights.size() && architecture.outputs() <= weights.size() - target &&
+            target < weights.size() && targets <= weights.size() - target &&
                 (m == 0 || target >= model.members.back().target),
             "a member has no target");
     require(file, weight > 0 && std::isfinite(weight), "a member has no weight");
-    for (std::size_t k = 0; k < architecture.outputs(); ++k) weights[target + k] += weight;
+    for (std::size_t k = 0; k < targets; ++k) weights[target + k] += weight;
     model.members.push_back(
-        {detail::stored_belief(architecture, model.options, model.report.batch_size,
-                               file.read_arrays(member_name(m)), heard_by(model)),
+        {detail::stored_belief(architecture, model, file.read_arrays(member_name(m)),
+                               heard_by(model)),
          target, weight});
   }
   for (const double weight : weights) {
@@ -179,6 +180,9 @@ void complete(Json& report, int version) {
     report.at("certificate")["negative_messages"] = nullptr;
     report.at("certificate")["joint"] = nullptr;
   }
+  if (version < 16) {
+    for (Json& metrics : report.at("cavity")) metrics["classes"] = nullptr;
+  }
   if (version >= 6) {
     report["seconds"] = report["sweep_seconds"] = std::numeric_limits<double>::quiet_NaN();
   }
@@ -190,6 +194,15 @@ void complete(Json& report, int version) {
   report["training"] = Json::array();
   report["rows_changed"] = std::size_t{0};
   for (Json& metrics : report.at("cavity")) metrics["coverage_curve"] = Json::array();
+}
+
+void make_targets_numbers(Json& json) {
+  json.at("options")["kind"] = TargetKind::number;
+  for (Json& target : json.at("encoder").at("targets")) {
+    target["kind"] = TargetKind::number;
+    target["classes"] = target["class_rows"] = Json::array();
+    target["text"] = false;
+  }
 }
 
 // Before format 9 the epochs of a joint belief were those of its first stage, and 40 was the default; three settled epochs
@@ -207,6 +220,15 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
   require(file, !encoder.targets.empty(), "has no target");
   for (const TargetColumn& target : encoder.targets) {
     require(file, target.deviation > 0, "the standard deviation of a target is not positive");
+    require(file, (target.kind == TargetKind::classes) == !target.classes.empty(),
+            "a target is not of its kind");
+    require(file, target.classes.empty() || encoder.targets.size() == 1,
+            "a class is not the only target");
+    const std::set<std::string> different(target.classes.begin(), target.classes.end());
+    require(file,
+            different.size() == target.classes.size() &&
+                target.class_rows.size() == target.classes.size(),
+            "its classes are not valid");
   }
   for (const FeatureColumn& feature : encoder.features) {
     require(file, feature.deviation >= 0, "the standard deviation of a feature is negative");
@@ -227,6 +249,13 @@ void check_rows(const SafetensorsFile& file, const Model& model) {
           "its report does not match its rows");
 }
 
+void check_classes(const SafetensorsFile& file, const ClassMetrics& metrics,
+                   const TargetColumn& target) {
+  const std::size_t classes = target.classes.size();
+  require(file, metrics.classes == classes && metrics.confusion.size() == classes * classes,
+          "its report does not match its classes");
+}
+
 // Charts and changes rely on these.
 void check_report(const SafetensorsFile& file, const Model& model) {
   const FitReport& report = model.report;
@@ -242,6 +271,9 @@ void check_report(const SafetensorsFile& file, const Model& model) {
   require(file, report.training.empty() || report.training.size() == model.members.size(),
           "its training curves do not match its members");
   for (const Metrics& metrics : report.cavity) {
+    require(file, metrics.classes.has_value() == model.encoder.has_classes() || metrics.values == 0,
+            "its report does not match its targets");
+    if (metrics.classes) check_classes(file, *metrics.classes, model.encoder.targets.front());
     const std::size_t levels = metrics.coverage_curve.size();
     require(file, levels == 0 || levels == Metrics::curve_levels.size(),
             "a coverage curve has the wrong number of levels");
@@ -253,6 +285,7 @@ Model model_from(const SafetensorsFile& file, int version) {
   complete(json.at("report"), version);
   Model model;
   if (version < 11) json.at("options")["seconds"] = 0;
+  if (version < 16) make_targets_numbers(json);
   model.options = options_from(json.at("options"));
   if (version < 9) translate(model.options);
   detail::validate(model.options);

@@ -18,6 +18,16 @@ namespace dma {
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))              \
   }
 
+// An unknown value is null.
+template <class T>
+void to_json(detail::StrictJson& json, const std::optional<T>& value) {
+  json = value ? detail::StrictJson(*value) : detail::StrictJson();
+}
+template <class T>
+void from_json(const detail::StrictJson& json, std::optional<T>& value) {
+  value = json.is_null() ? std::nullopt : std::optional<T>(json.get<T>());
+}
+
 // Found by nlohmann::json through the types' namespace. Names in the file are those in the source.
 NLOHMANN_JSON_SERIALIZE_ENUM(ColumnKind, {{ColumnKind::numeric, "numeric"},
                                           {ColumnKind::boolean, "boolean"},
@@ -40,26 +50,44 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
                                        {Stopped::time, "time"}})
 DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, reach, indicator, text, dates,
                     categories)
-DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation)
+NLOHMANN_JSON_SERIALIZE_ENUM(TargetKind, {{TargetKind::automatic, "auto"},
+                                          {TargetKind::number, "number"},
+                                          {TargetKind::classes, "class"}})
+DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation, kind, classes, class_rows, text)
 DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
 DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped)
+DMA_MEMBERS_AS_JSON(ReliabilityBin, rows, confidence, accuracy)
+inline void to_json(detail::StrictJson& json, const ClassMetrics& metrics) {
+  json = {{"rows", metrics.rows},
+          {"classes", metrics.classes},
+          {"log_loss", metrics.log_loss},
+          {"brier", metrics.brier},
+          {"accuracy", metrics.accuracy},
+          {"balanced_accuracy", metrics.balanced_accuracy},
+          {"calibration_error", metrics.calibration_error},
+          {"reliability", metrics.reliability},
+          {"confusion", metrics.confusion}};
+  to_json(json["auc"], metrics.auc);
+}
+inline void from_json(const detail::StrictJson& json, ClassMetrics& metrics) {
+  json.at("rows").get_to(metrics.rows);
+  json.at("classes").get_to(metrics.classes);
+  json.at("log_loss").get_to(metrics.log_loss);
+  json.at("brier").get_to(metrics.brier);
+  json.at("accuracy").get_to(metrics.accuracy);
+  json.at("balanced_accuracy").get_to(metrics.balanced_accuracy);
+  json.at("calibration_error").get_to(metrics.calibration_error);
+  json.at("reliability").get_to(metrics.reliability);
+  json.at("confusion").get_to(metrics.confusion);
+  from_json(json.at("auc"), metrics.auc);
+}
 DMA_MEMBERS_AS_JSON(Metrics, values, rmse, mae, nll, crps, coverage, coverage_curve,
-                    calibration_error, pit)
+                    calibration_error, pit, classes)
 DMA_MEMBERS_AS_JSON(LayerCertificate, product_messages, share_below_two, signal_to_noise,
                     uniform_messages, smallest_precision, largest_precision)
 DMA_MEMBERS_AS_JSON(Bounded, prior_precisions, noise_variances, noise_levels)
 DMA_MEMBERS_AS_JSON(JointCertificate, linearisation_error, largest_leverage, rows_alone, damping,
                     step_left)
-
-// An unknown value is null.
-template <class T>
-void to_json(detail::StrictJson& json, const std::optional<T>& value) {
-  json = value ? detail::StrictJson(*value) : detail::StrictJson();
-}
-template <class T>
-void from_json(const detail::StrictJson& json, std::optional<T>& value) {
-  value = json.is_null() ? std::nullopt : std::optional<T>(json.get<T>());
-}
 
 inline void to_json(detail::StrictJson& json, const Certificate& certificate) {
   json = {{"examples", certificate.examples},

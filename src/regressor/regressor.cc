@@ -46,6 +46,7 @@ Encoder detail::finish(const EncoderBuilder& builder, const std::string& source)
   }
   for (const TargetColumn& column : encoder.targets) {
     require_utf8(column.name, source, column.name);
+    for (const std::string& name : column.classes) require_utf8(name, source, column.name);
   }
   for (const DroppedColumn& column : encoder.dropped) {
     require_utf8(column.name + column.reason, source, column.name);
@@ -55,6 +56,7 @@ Encoder detail::finish(const EncoderBuilder& builder, const std::string& source)
 
 EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
   return EncoderBuilder({.targets = options.target,
+                         .kind = options.kind,
                          .features = options.features,
                          .drop = options.drop,
                          .categorical = options.categorical});
@@ -152,7 +154,7 @@ void Regressor::save(const std::filesystem::path& path, bool slim) const {
   copy.batch_rows.clear();
   copy.row_hashes.clear();
   for (auto& member : copy.members) {
-    auto slim = member.belief->copy(detail::training_options(model_.options, 1));
+    auto slim = member.belief->copy(detail::training_options(encoder(), model_.options, 1));
     slim->drop_ledger();
     member.belief = std::move(slim);
   }

@@ -2,9 +2,11 @@
 #include <cmath>
 #include <utility>
 
+#include <dma/likelihood/classes.h>
 #include <dma/regressor/regressor.h>
 #include <dma/special/random.h>
 
+#include "base/require.h"
 #include "regressor/mixture.h"
 
 namespace dma {
@@ -111,12 +113,51 @@ void observe_all(std::size_t m, std::span<const std::size_t> draws, special::Ran
   }
 }
 
+// A class by its probabilities.
+double draw_class(std::span<const double> probabilities, special::Random& random) {
+  double place = random.uniform();
+  std::size_t k = 0;
+  while (k + 1 < probabilities.size() && place >= probabilities[k]) place -= probabilities[k++];
+  return static_cast<double>(k);
+}
+
+std::vector<double> sample_classes(const Model& model, const EncodedRows& rows, std::size_t count,
+                                   std::uint64_t seed) {
+  special::Random random(seed);
+  const Choice choice(model.members, count, random);
+  std::vector<double> values(count * rows.rows);
+  for (std::size_t m = 0; m < model.members.size(); ++m) {
+    const auto draws = choice.of(m);
+    if (draws.empty()) continue;
+    const Belief& belief = *model.members[m].belief;
+    const auto& likelihood = dynamic_cast<const ClassLikelihood&>(belief.likelihood());
+    const std::size_t outputs = belief.outputs();
+    const OutputMoments moments =
+        belief.predictor()->outputs(rows.inputs, rows.rows, model.options.threads);
+    const auto functions =
+        belief.sample_functions(rows.inputs, rows.rows, draws.size(), random.seed());
+    for (std::size_t s = 0; s < draws.size(); ++s) {
+      for (std::size_t n = 0; n < rows.rows; ++n) {
+        const auto drawn = std::span(functions).subspan((s * rows.rows + n) * outputs, outputs);
+        const auto mean = std::span(moments.mean).subspan(n * outputs, outputs);
+        values[draws[s] * rows.rows + n] =
+            draw_class(likelihood.probabilities(drawn, mean), random);
+      }
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
 std::vector<double> Regressor::sample(const Table& table, std::size_t count, std::uint64_t seed,
                                       bool noise) const {
   const EncodedRows rows = encoder().encode_inputs(table);
   if (rows.rows == 0) return {};
+  if (encoder().has_classes()) {
+    detail::require(noise, "a class can only be drawn with its noise");
+    return sample_classes(model_, rows, count, seed);
+  }
   const detail::Mixture mixture(model_);
   std::vector<Prediction> said = mixture.said(rows.inputs, rows.rows, model_.options.threads);
   std::vector<Predicted> predicted = detail::Mixture::together(model_, said, rows.rows);

@@ -18,6 +18,7 @@
 #include "belief/joint_shape.h"
 #include "regressor/checkpoint.h"
 #include "regressor/members.h"
+#include "regressor/mixture.h"
 #include "regressor/stacking.h"
 
 namespace dma::detail {
@@ -47,6 +48,8 @@ constexpr std::size_t most_later_epochs = 100;
 // With many rows fewer epochs refine: there is less that the rows that were held out change.
 constexpr std::size_t most_refining_epochs = 12;
 constexpr std::size_t least_refining_epochs = 6;
+// Networks that tell classes apart are soon too sure of rows that they learn on and on.
+constexpr std::size_t refining_epochs_of_classes = 4;
 constexpr std::size_t refining_epochs_times_rows = 36'000;
 // Of the function, standardised: before a row says anything, its value is N(0, 5^2). A network that is far from all rows
 // may have no idea; the targets have.
@@ -66,15 +69,18 @@ struct EpochPlan {
   std::size_t refine;      // and as many to rehearse
 };
 
-std::size_t usual_refining_epochs(std::size_t rows) {
+std::size_t usual_refining_epochs(const Likelihood& likelihood, std::size_t rows) {
+  if (!likelihood.has_scale()) return refining_epochs_of_classes;
   return std::clamp(refining_epochs_times_rows / rows, least_refining_epochs, most_refining_epochs);
 }
 
-// Of a given number of epochs, a sixth rehearses and a sixth refines.
-EpochPlan plan_epochs(std::size_t most, std::size_t stages, std::size_t rows) {
-  if (most == 0) return {first_search_epochs, most_later_epochs, usual_refining_epochs(rows)};
-  const std::size_t refine = std::min(usual_refining_epochs(rows), most / 6);
-  const std::size_t search = most - 2 * refine;
+// Of a given number of epochs, a sixth rehearses if there is noise to learn, and a sixth refines.
+EpochPlan plan_epochs(std::size_t most, std::size_t stages, const Likelihood& likelihood,
+                      std::size_t rows) {
+  const std::size_t usual = usual_refining_epochs(likelihood, rows);
+  if (most == 0) return {first_search_epochs, most_later_epochs, usual};
+  const std::size_t refine = std::min(usual, most / 6);
+  const std::size_t search = most - (likelihood.has_scale() ? 2 : 1) * refine;
   const std::size_t later = std::min(most_later_epochs, search / (2 * stages));
   return {search - later * (stages - 1), later, refine};
 }
@@ -122,9 +128,17 @@ PredictedPart held_out_part(const Prediction& prediction, std::size_t n, double 
   return part;
 }
 
+bool is_of_classes(const Prediction& prediction) { return !prediction.entropy.empty(); }
+
 std::vector<double> log_densities(const Prediction& prediction, std::span<const double> targets) {
   std::vector<double> result;
   for (std::size_t n = 0; n < targets.size(); ++n) {
+    if (is_of_classes(prediction)) {
+      const std::size_t classes = prediction.mean.size() / targets.size();
+      result.push_back(
+          std::log(prediction.mean[n * classes + static_cast<std::size_t>(targets[n])]));
+      continue;
+    }
     result.push_back(
         Predicted{0, 0, 0, 0, {held_out_part(prediction, n, 1)}}.log_density(targets[n]));
   }
@@ -135,6 +149,11 @@ std::vector<double> log_densities(const Prediction& prediction, std::span<const 
 double mean_of(const std::vector<double>& values) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Multiplications of an epoch; a row sends a message per output.
+double epoch_cost_of(const Architecture& shape, std::size_t rows) {
+  return epoch_cost(shape, rows * shape.outputs()).least();
 }
 
 // --------------------------------------------------------------------------------------------------- the fit
@@ -151,10 +170,8 @@ class Fit {
         checkpoint_(checkpoint),
         members_(task.options.ensemble),
         stages_(search_rows(rows.rows - (held(0).end - held(0).first))),
-        epochs_(plan_epochs(task.options.epochs, stages_.size(), rows.rows)) {
+        epochs_(plan_epochs(task.options.epochs, stages_.size(), *task.likelihood, rows.rows)) {
     std::mt19937_64 engine(task.options.seed);
-    const auto likelihood =
-        gaussian({.variance = {task.noise_variance}, .learn = !task.options.noise});
     for (const Architecture& shape : task.shapes) {
       ShapeOptions own;
       for (std::size_t m = 0; m < members_; ++m) {
@@ -166,7 +183,7 @@ class Fit {
       own.later_epochs = later_epochs(shape);
       own.tolerance = task.options.tolerance;
       own.patience = task.options.patience;
-      shapes_.emplace_back(shape, *likelihood, std::move(own));
+      shapes_.emplace_back(shape, *task.likelihood, std::move(own));
       noise_seeds_.push_back(engine());
     }
     alive_.assign(shapes_.size(), true);
@@ -190,11 +207,11 @@ class Fit {
     return parts;
   }
   double cost(std::size_t shape, std::size_t rows) const {
-    return epoch_cost(shapes_[shape].architecture(), rows).least();
+    return epoch_cost_of(shapes_[shape].architecture(), rows);
   }
 
   std::size_t later_epochs(const Architecture& shape) const {
-    const double affordable = later_search_operations / epoch_cost(shape, rows_.rows).least();
+    const double affordable = later_search_operations / epoch_cost_of(shape, rows_.rows);
     const std::size_t least = std::min(least_later_epochs, epochs_.most_later);
     return affordable < static_cast<double>(epochs_.most_later)
                ? std::max(least, static_cast<std::size_t>(affordable))
@@ -416,9 +433,10 @@ class Fit {
     weights_ = stack();
   }
 
+  bool learns_noise() const { return task_.likelihood->has_scale() && task_.likelihood->learns(); }
   // If there is noise to learn and a row to learn it from.
   bool can_rehearse() const {
-    return epochs_.refine > 0 && !task_.options.noise && held(0).first < held(0).end;
+    return epochs_.refine > 0 && learns_noise() && held(0).first < held(0).end;
   }
 
   // Whether there was time for it.
@@ -511,8 +529,8 @@ class Fit {
     } else {
       result.certificate.bounded = shape.bounded(job.member, rows_);
     }
-    member = {joint_member(std::move(known), task_.options, {task_.batch_rows, true}), task_.target,
-              weights_[job.shape] / static_cast<double>(members_)};
+    member = {joint_member(std::move(known), task_.training, {task_.batch_rows, true}),
+              task_.target, weights_[job.shape] / static_cast<double>(members_)};
   }
 
   Stopped stopped(const ShapeFit& shape) const {
@@ -536,10 +554,16 @@ class Fit {
         Predicted& mixed = fitted.held_out[n];
         mixed.mean = 0;  // known
         for (std::size_t k = 0; k < shapes_.size(); ++k) {
-          if (alive_[k]) mixed.parts.push_back(held_out_part(predictions[k], next, weights_[k]));
+          if (!alive_[k]) continue;
+          if (is_of_classes(predictions[k])) {
+            add_classes(predictions[k], next, weights_[k], mixed);
+          } else {
+            mixed.parts.push_back(held_out_part(predictions[k], next, weights_[k]));
+          }
         }
       }
     }
+    if (!task_.likelihood->has_scale()) return;
     if (task_.options.calibration && !task_.options.noise) {
       fitted.calibration = fit_calibration(fitted.held_out, rows_.targets);
     }
@@ -648,7 +672,7 @@ Architecture with_hidden(const Architecture& like, const std::vector<std::size_t
   for (const std::size_t units : hidden) {
     shape.widths.push_back(static_cast<std::size_t>(share * static_cast<double>(units)));
   }
-  shape.widths.push_back(1);
+  shape.widths.push_back(like.outputs());
   return shape;
 }
 
@@ -656,18 +680,21 @@ Architecture with_hidden(const Architecture& like, const std::vector<std::size_t
 std::optional<Architecture> affordable(const Architecture& like,
                                        const std::vector<std::size_t>& hidden, std::size_t rows) {
   constexpr double step = 0.95;
-  const auto least = static_cast<double>(*std::min_element(hidden.begin(), hidden.end()));
+  std::size_t least_units = 1;
+  if (!hidden.empty()) least_units = *std::min_element(hidden.begin(), hidden.end());
+  const auto least = static_cast<double>(least_units);
   for (double share = 1; share * least >= 1; share *= step) {
     Architecture shape = with_hidden(like, hidden, share);
-    if (epoch_cost(shape, rows).least() <= most_operations) return shape;
+    if (epoch_cost_of(shape, rows) <= most_operations) return shape;
   }
   return {};
 }
 
 }  // namespace
 
-std::vector<Architecture> default_shapes(const Architecture& like, std::size_t rows) {
-  const std::vector<std::vector<std::size_t>> all{{5}, {20}, {20, 20}, {30, 30, 30}};
+std::vector<Architecture> default_shapes(const Architecture& like, bool linear, std::size_t rows) {
+  std::vector<std::vector<std::size_t>> all{{5}, {20}, {20, 20}, {30, 30, 30}};
+  if (linear) all.insert(all.begin(), std::vector<std::size_t>{});
   std::vector<Architecture> shapes;
   for (const auto& hidden : all) {
     auto shape = affordable(like, hidden, rows);

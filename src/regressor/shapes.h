@@ -21,7 +21,8 @@ struct ShapesTask {
   const RegressorOptions& options;
   std::vector<Architecture> shapes;
   std::size_t target = 0, targets = 1;
-  double noise_variance = 0.1;  // where learning starts, or as it was given
+  std::shared_ptr<const Likelihood> likelihood = {};  // where learning starts
+  TrainingOptions training = {};                      // of the members, once they are fitted
   std::vector<std::size_t> batch_rows = {};
   std::chrono::steady_clock::time_point started = {};
 };
@@ -35,9 +36,10 @@ struct FittedShapes {
   std::vector<Predicted> held_out;
 };
 
-// Default shapes for a table of so many rows. With many they have fewer units, so that an epoch stays affordable; one that
+// Default shapes for a table of so many rows, from shallow to deep; classes are often on two sides of a plane, so that
+// without hidden units there is one more. With many rows they have fewer units, so that an epoch stays affordable; one that
 // would be like a smaller one is left out.
-std::vector<Architecture> default_shapes(const Architecture& like, std::size_t rows);
+std::vector<Architecture> default_shapes(const Architecture& like, bool linear, std::size_t rows);
 
 // Networks of each shape for a table of so many rows.
 std::size_t default_members(std::size_t rows);

@@ -184,9 +184,10 @@ class Scores {
     }
     std::size_t first = 0;
     for (const auto& members : window.cavity) {
-      const std::size_t count = members.front().mean.size();
+      const std::size_t rows_of_step = rows_of(members.front());
+      const std::size_t count = rows_of_step * outputs;
       const auto predicted =
-          detail::mix_members(members, count / outputs, equal_members(members.size()), encoder_);
+          detail::mix_members(members, rows_of_step, equal_members(members.size()), encoder_);
       for (std::size_t k = 0; k < outputs; ++k) {
         cavity_[k] = merged(cavity_[k], detail::score_target(
                                             predicted, targets.subspan(first, count), encoder_, k));
@@ -203,6 +204,11 @@ class Scores {
   }
 
  private:
+  std::size_t rows_of(const Prediction& prediction) const {
+    if (encoder_.has_classes()) return prediction.entropy.size();
+    return prediction.mean.size() / cavity_.size();
+  }
+
   const Encoder& encoder_;
   std::vector<Metrics> cavity_;  // per target
   SpacedRows examples_;
@@ -214,11 +220,12 @@ class Scores {
 template <std::floating_point T>
 class Learner {
  public:
-  Learner(const Architecture& architecture, const RegressorOptions& options,
-          const std::vector<double>& noise, const OnStreamProgress& progress)
+  Learner(const Architecture& architecture, const Encoder& encoder, const RegressorOptions& options,
+          const OnStreamProgress& progress)
       : options_(options), progress_(progress) {
-    TrainingOptions training = detail::training_options(options, step_rows);
-    training.likelihood = gaussian({.variance = noise, .learn = !options.noise});
+    TrainingOptions training = detail::training_options(encoder, options, step_rows);
+    training.likelihood =
+        detail::likelihood_of(encoder, options, detail::first_noise(encoder, options));
     for (const WeightPrior& prior : detail::draw_priors(architecture, options)) {
       beliefs_.emplace_back(architecture, prior, training, detail::independent_options(options));
     }
@@ -243,6 +250,11 @@ class Learner {
 
   // Root of the mean variance over members.
   void report_noise(const Encoder& encoder, FitReport& report) const {
+    if (encoder.has_classes()) {
+      report.noise_std = {0};
+      report.noise_at_floor = {false};
+      return;
+    }
     for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
       double sum = 0;
       for (const auto& belief : beliefs_) sum += noise_variance(belief.likelihood())[k];
@@ -312,7 +324,7 @@ void fit_model(const StreamedFile& file, const OnStreamProgress& progress, Model
   FitReport& report = model.report;
   report.weights = architecture.weight_count();
   report.layers = architecture.widths;
-  Learner<T> learner(architecture, options, detail::first_noise(encoder, options), progress);
+  Learner<T> learner(architecture, encoder, options, progress);
   WindowReader reader(file, encoder, options.seed);
   Scores scores(encoder, report.weights);
   run(reader, learner, scores, options.threads);

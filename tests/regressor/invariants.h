@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <dma/special/larger.h>
 
@@ -118,6 +119,13 @@ inline LedgerError ledger_error(const Model& model, const Model& fitted) {
   return error;
 }
 
+// Of numbers; classes have none.
+inline void expect_noise(const Likelihood& likelihood) {
+  const auto* gaussian = dynamic_cast<const GaussianLikelihood*>(&likelihood);
+  if (gaussian == nullptr) return;
+  for (const double noise : gaussian->noise_variance()) ASSERT_GT(noise, 0);
+}
+
 // Every precision is at least the prior's, also without any one batch: no message takes information away.
 template <class T>
 void expect_proper(const IndependentBelief<T>& belief) {
@@ -132,7 +140,7 @@ void expect_proper(const IndependentBelief<T>& belief) {
       ASSERT_GE(message.rho[k], -slack * posterior.rho[k]);
     }
   }
-  for (const double noise : noise_variance(*posterior.likelihood)) ASSERT_GT(noise, 0);
+  expect_noise(*posterior.likelihood);
 }
 
 inline void expect_proper(const JointPosterior& posterior) {
@@ -152,7 +160,7 @@ inline void expect_proper(const JointPosterior& posterior) {
 inline void expect_proper(const JointKnowledge& known) {
   expect_proper(known.function);
   if (known.log_noise) expect_proper(*known.log_noise);
-  ASSERT_GT(noise_variance(*known.likelihood)[0], 0);
+  expect_noise(*known.likelihood);
 }
 
 inline void expect_proper(const Model& model, std::size_t member) {
@@ -172,6 +180,11 @@ inline void expect_sound(const Model& model, const Model& fitted) {
 inline void expect_finite(const std::vector<Predicted>& predicted) {
   for (const Predicted& p : predicted) {
     ASSERT_TRUE(std::isfinite(p.mean)) << p.mean;
+    if (!p.probabilities.empty()) {
+      ASSERT_NEAR(std::accumulate(p.probabilities.begin(), p.probabilities.end(), 0.0), 1, 1e-9);
+      ASSERT_TRUE(std::isfinite(p.doubt()));
+      continue;
+    }
     ASSERT_TRUE(std::isfinite(p.stddev()) && p.stddev() > 0) << p.stddev();
     ASSERT_GE(p.epistemic_std, 0);
     ASSERT_GE(p.noise_std, 0);

@@ -448,8 +448,10 @@ TEST_P(EachBelief, FitSurvivesOddTables) {
       {.columns = {{.name = "a", .numbers = {1, 2, 3, 4, 5, 6}},
                    {.name = "b", .numbers = {2, 4, 6, 8, 10, 12}},
                    {.name = "y", .numbers = {1e9, 0, 1, 0, 1, 0}}}}};
+  RegressorOptions options = quick();
+  options.kind = TargetKind::number;
   for (const Table& table : tables) {
-    const auto model = Regressor::fit(table, quick());
+    const auto model = Regressor::fit(table, options);
     EXPECT_TRUE(std::isfinite(model.report().cavity_nll()));
     EXPECT_TRUE(std::isfinite(model.report().train_nll));
     for (const Predicted& p : model.predict(table)) {

@@ -20,7 +20,7 @@ using test::wave_table;
 std::vector<std::vector<std::size_t>> widths_for(std::size_t inputs, std::size_t rows) {
   std::vector<std::vector<std::size_t>> widths;
   const Architecture like{.widths = {inputs, 1, 1}, .slopes = {0}, .bias = {true}};
-  for (const Architecture& shape : detail::default_shapes(like, rows)) {
+  for (const Architecture& shape : detail::default_shapes(like, false, rows)) {
     widths.push_back(shape.widths);
   }
   return widths;

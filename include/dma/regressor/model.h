@@ -33,8 +33,9 @@ struct Names : std::vector<std::string> {
 enum class BeliefKind { automatic, joint, independent };
 
 struct RegressorOptions {
-  Names target = {};    // at least one
-  Names features = {};  // empty: every other column
+  Names target = {};                        // at least one
+  TargetKind kind = TargetKind::automatic;  // of the target
+  Names features = {};                      // empty: every other column
   Names drop = {};
   Names categorical = {};  // even if its cells are numbers
 
@@ -46,8 +47,9 @@ struct RegressorOptions {
   std::optional<double> noise = {};  // standard deviation in the target's unit; otherwise learnt
   bool constant_noise = false;  // learnt as one number; otherwise (joint) it depends on the inputs
   bool selection = true;        // joint: three of four members can switch input columns off
-  bool calibration = true;      // joint: noise that is learnt is fitted to the held-out predictions
-  std::size_t epochs = 0;       // at most so many passes over the rows; 0: chosen
+  // Joint: noise that is learnt, or how sure classes are, is fitted to the held-out predictions.
+  bool calibration = true;
+  std::size_t epochs = 0;      // at most so many passes over the rows; 0: chosen
   double seconds = 0;          // joint: the fit takes about so long at most; 0: as long as it needs
   double tolerance = 1e-4;     // see TrainingOptions
   std::size_t patience = 3;    // see TrainingOptions
@@ -83,7 +85,7 @@ struct FitReport {
   std::size_t epochs = 0;  // passes over the rows, of the member that took longest
   Stopped stopped = Stopped::max_epochs;
   std::vector<double> noise_std =
-      {};  // per target, root of the mean variance over members and rows
+      {};  // per target, root of the mean variance over members and rows; of a class 0
   double train_nll =
       0;  // of the mixture, mean per value; NaN: unknown, every row was seen only once
   // Per target, of the mixture: an estimate for rows that come. A joint belief has predicted each row by members that
@@ -111,8 +113,9 @@ struct FitReport {
 // A part of the mixture.
 struct Member {
   std::shared_ptr<const Belief> belief;
-  std::size_t target = 0;  // the first that it speaks of; it has as many as its network has outputs
-  double weight = 1;       // those of a target sum to 1
+  // The first that it speaks of; if they are numbers, it has as many as its network has outputs.
+  std::size_t target = 0;
+  double weight = 1;  // those of a target sum to 1
 };
 
 struct Model {

@@ -50,9 +50,10 @@ struct Checkpoint {
 // How far predictions are from other predictions of the same rows.
 struct Distance {
   std::size_t rows = 0;
-  double mean_shift = 0;  // mean of |mean - other mean| / other deviation
+  // Mean of |mean - other mean| / other deviation; of classes: of the probability that is elsewhere.
+  double mean_shift = 0;
   double largest_shift = 0;
-  double mean_std_ratio = 1;  // geometric mean of deviation / other deviation
+  double mean_std_ratio = 1;  // geometric mean of deviation / other deviation; of classes 1
 };
 
 struct ChangeReport {
@@ -97,7 +98,7 @@ class Regressor {
                                          std::size_t threads = 0) const;
 
   // Draws targets from the belief: count x rows x targets, in their own units. Each draw is one function of one member,
-  // so its values at several rows belong together; with noise, it is what could be observed.
+  // so its values at several rows belong together; with noise, it is what could be observed. A class is its place.
   std::vector<double> sample(const Table& table, std::size_t count, std::uint64_t seed,
                              bool noise = true) const;
 
