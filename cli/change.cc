@@ -27,17 +27,22 @@ struct Arguments {
   bool json = false;
 };
 
-std::string distance_text(const Distance& distance) {
+std::string distance_text(const Distance& distance, bool has_classes) {
+  if (has_classes) {
+    return fmt::format("{:.3g} of the probability on average, {:.3g} at most", distance.mean_shift,
+                       distance.largest_shift);
+  }
   return fmt::format(
       "{:.3g} standard deviations on average, {:.3g} at most; intervals {:.3g} times as wide",
       distance.mean_shift, distance.largest_shift, distance.mean_std_ratio);
 }
 
-void print_report(const ChangeReport& report, const std::filesystem::path& path) {
+void print_report(const ChangeReport& report, bool has_classes, const std::filesystem::path& path) {
   if (report.rows_added > 0) {
     print_entry("rows added",
                 fmt::format("{} in {} batches", report.rows_added, report.batches_added));
-    print_entry("", fmt::format("NLL {:.4f} before they were learnt", report.new_rows_nll));
+    print_entry("", fmt::format("{} {:.4f} before they were learnt",
+                                has_classes ? "log loss" : "NLL", report.new_rows_nll));
   }
   if (report.rows_without_target > 0) {
     print_entry("rows left out",
@@ -64,10 +69,10 @@ void print_report(const ChangeReport& report, const std::filesystem::path& path)
                                      report.epochs, name_of(report.stopped)));
   }
   print_entry("moved", fmt::format("predictions for {} ({}): {}", report.moved_on,
-                                   report.moved.rows, distance_text(report.moved)));
+                                   report.moved.rows, distance_text(report.moved, has_classes)));
   if (report.compared) {
     print_entry("against a refit", fmt::format("predictions for {}: {}", report.moved_on,
-                                               distance_text(*report.compared)));
+                                               distance_text(*report.compared, has_classes)));
   }
   print_entry("time", fmt::format("{:.2f} s", report.seconds));
   print_entry("model",
@@ -135,7 +140,7 @@ void run(const Arguments& arguments, bool forget) {
   if (arguments.json) {
     fmt::print("{}\n", report_json(report, path).dump());
   } else {
-    print_report(report, path);
+    print_report(report, model.encoder().has_classes(), path);
   }
 }
 

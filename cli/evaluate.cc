@@ -39,7 +39,20 @@ Json all_targets_json(const std::vector<Metrics>& metrics, const Encoder& encode
   return json;
 }
 
-void print_header(std::string_view first) {
+void print_class_header(std::string_view first) {
+  fmt::print("{:<20} {:>8} {:>9} {:>8} {:>9} {:>9} {:>7} {:>7}\n", first, "rows", "log loss",
+             "Brier", "right %", "balanced", "AUC", "error");
+}
+
+void print_class_line(const std::string& name, const ClassMetrics& metrics) {
+  fmt::print("{:<20} {:>8} {:>9.4f} {:>8.4f} {:>9.1f} {:>9.1f} {:>7} {:>7.3f}\n", name,
+             metrics.rows, metrics.log_loss, metrics.brier, 100 * metrics.accuracy,
+             100 * metrics.balanced_accuracy,
+             metrics.auc ? fmt::format("{:.3f}", *metrics.auc) : "-", metrics.calibration_error);
+}
+
+void print_header(std::string_view first, const Encoder& encoder) {
+  if (encoder.has_classes()) return print_class_header(first);
   fmt::print("{:<20} {:>8} {:>11} {:>11} {:>9} {:>11}", first, "rows", "RMSE", "MAE", "NLL",
              "CRPS");
   for (const double level : Metrics::levels)
@@ -48,10 +61,25 @@ void print_header(std::string_view first) {
 }
 
 void print_line(const std::string& name, const Metrics& metrics) {
+  if (metrics.classes) return print_class_line(name, *metrics.classes);
   fmt::print("{:<20} {:>8} {:>11.5g} {:>11.5g} {:>9.4f} {:>11.5g}", name, metrics.values,
              metrics.rmse, metrics.mae, metrics.nll, metrics.crps);
   for (const double share : metrics.coverage) fmt::print(" {:>7.1f}", 100 * share);
   fmt::print(" {:>7.3f}\n", metrics.calibration_error);
+}
+
+// How often rows were right, by how probable their class was said to be.
+void print_reliability(const ClassMetrics& metrics) {
+  fmt::print("\n{:>12} {:>8} {:>8} {:>8}\n", "probability", "rows", "said %", "right %");
+  for (std::size_t k = 0; k < ClassMetrics::bins; ++k) {
+    const ReliabilityBin& bin = metrics.reliability[k];
+    if (bin.rows == 0) continue;
+    const double width = 1.0 / ClassMetrics::bins;
+    fmt::print("{:>12} {:>8} {:>8.1f} {:>8.1f}\n",
+               fmt::format("{:.2f}-{:.2f}", static_cast<double>(k) * width,
+                           static_cast<double>(k + 1) * width),
+               bin.rows, 100 * bin.confidence, 100 * bin.accuracy);
+  }
 }
 
 void print_all(const std::string& name, const std::vector<Metrics>& metrics,
@@ -97,7 +125,7 @@ void run(const Arguments& arguments) {
   const auto metrics = model.evaluate(table, arguments.threads);
   Json json = all_targets_json(metrics, encoder);
   if (!arguments.json) {
-    print_header(arguments.by);
+    print_header(arguments.by, encoder);
     print_all("all", metrics, encoder);
   }
   if (!arguments.by.empty()) {
@@ -110,6 +138,12 @@ void run(const Arguments& arguments) {
   }
   if (arguments.json) {
     fmt::print("{}\n", json.dump());
+  } else if (encoder.has_classes()) {
+    fmt::print(
+        "\nLog loss and Brier: smaller is better. balanced: the mean over the classes of the share "
+        "of their rows\nthat are right, in %. error: by how much the probability of the class that "
+        "was predicted differs from\nhow often it was right.\n");
+    print_reliability(*metrics.front().classes);
   } else {
     fmt::print(
         "\nNLL and CRPS: smaller is better. Under each level: the share of targets inside that "

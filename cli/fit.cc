@@ -108,11 +108,29 @@ Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out)
           empty,        table.numeric_header};
 }
 
+// What the target was taken for, and how to say otherwise.
+void print_target(const TargetColumn& target) {
+  if (target.kind != TargetKind::classes) {
+    fmt::print(stderr, "  {:<26} {}: number, mean {:.4g}, std {:.4g}\n", "target", target.name,
+               target.mean, target.deviation);
+    return;
+  }
+  fmt::print(stderr, "  {:<26} {}\n", "target", class_text(target));
+  if (!target.text) {
+    fmt::print(stderr, "  {:<26} if it is a number after all, use --kind number\n", "");
+  }
+  const auto single = std::count(target.class_rows.begin(), target.class_rows.end(), 1U);
+  if (single > 0) {
+    fmt::print(stderr, "  {:<26} {} in one row only: little can be learnt of {}\n", "",
+               single == 1 ? "one class is" : fmt::format("{} classes are", single),
+               single == 1 ? "it" : "them");
+  }
+}
+
 void print_understood(const Facts& facts, const Encoder& encoder) {
   fmt::print(stderr, "{}: {} rows, {} columns\n", facts.source, facts.rows, facts.columns);
   for (const TargetColumn& target : encoder.targets) {
-    fmt::print(stderr, "  {:<26} {}, mean {:.4g}, std {:.4g}\n", "target", target.name, target.mean,
-               target.deviation);
+    print_target(target);
   }
   print_features(encoder);
   for (const DroppedColumn& column : encoder.dropped) {
@@ -154,6 +172,11 @@ void print_result(const Model& model, const std::vector<Scored>& tests,
   print_fit(model);
   for (const Scored& test : tests) {
     for (const Metrics& metrics : test.targets) {
+      if (metrics.classes) {
+        print_entry(test.name, fmt::format("{} rows: {}", metrics.values,
+                                           class_scores_text(*metrics.classes)));
+        continue;
+      }
       print_entry(
           test.name,
           fmt::format("{} rows: RMSE {:.4g}, NLL {:.4f}, {:.1f} % in the 95 % interval",
@@ -305,6 +328,15 @@ void add_fit(Command app) {
       .option("--target", static_cast<std::vector<std::string>&>(options.target),
               "column to predict, or several: --target a b")
       .text("NAME...");
+  command
+      .choice<TargetKind>(
+          "--kind", options.kind,
+          {{"auto", TargetKind::automatic},
+           {"number", TargetKind::number},
+           {"class", TargetKind::classes}},
+          "what the target is: a number, or a class, one of up to 200; auto (default): a class "
+          "if it is text or only two different whole numbers, otherwise a number")
+      .text("KIND");
   command
       .option("--model", arguments->model,
               "file to write the model to (default: DATA.safetensors in this folder)")
@@ -465,6 +497,7 @@ void add_fit(Command app) {
   command.footer(
       "examples:\n"
       "  dma fit houses.csv --target price\n"
+      "  dma fit titanic.csv --target survived --kind class\n"
       "  dma fit houses.csv.gz --target price --drop id --holdout 0.1 --model m.safetensors\n"
       "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n"
       "  dma fit larger_than_memory.csv --target y --ledger none --epochs 1\n"

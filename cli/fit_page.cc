@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "cli/report.h"
@@ -17,6 +18,7 @@ constexpr const char* method = "dma";
 constexpr const char* left_out_rows = "training rows, left out in turn";
 constexpr std::size_t most_responses = 30;
 constexpr std::size_t most_weights = 20000;  // drawn
+constexpr std::size_t most_confused = 30;    // classes whose confusion is drawn
 
 // How well a set of rows was predicted: one Metrics per target.
 struct Scored {
@@ -58,6 +60,7 @@ void add_calibration(const Encoder& encoder, const Scored& scored, Json& list) {
 void add_pit(const Encoder& encoder, const Scored& scored, Json& list) {
   for (std::size_t k = 0; k < scored.metrics.size(); ++k) {
     const Metrics& metrics = scored.metrics[k];
+    if (metrics.classes) return;
     const auto bins = static_cast<double>(metrics.pit.size());
     for (std::size_t n = 0; n < metrics.pit.size(); ++n) {
       const double share =
@@ -67,6 +70,38 @@ void add_pit(const Encoder& encoder, const Scored& scored, Json& list) {
                                 {"low", static_cast<double>(n) / bins},
                                 {"high", static_cast<double>(n + 1) / bins},
                                 {"share", share}}));
+    }
+  }
+}
+
+void add_reliability(const Scored& scored, Json& list) {
+  const auto& classes = scored.metrics.front().classes;
+  if (!classes) return;
+  for (const ReliabilityBin& bin : classes->reliability) {
+    if (bin.rows == 0) continue;
+    list.push_back({{"region", scored.region},
+                    {"rows", bin.rows},
+                    {"confidence", bin.confidence},
+                    {"accuracy", bin.accuracy}});
+  }
+}
+
+void add_confusion(const Encoder& encoder, const Scored& scored, Json& list) {
+  const auto& metrics = scored.metrics.front().classes;
+  if (!metrics || metrics->classes > most_confused) return;
+  const std::vector<std::string>& names = encoder.targets.front().classes;
+  for (std::size_t k = 0; k < metrics->classes; ++k) {
+    const auto row = metrics->confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics->classes);
+    const auto rows =
+        std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics->classes), std::size_t{0});
+    for (std::size_t j = 0; j < metrics->classes; ++j) {
+      const std::size_t count = row[static_cast<std::ptrdiff_t>(j)];
+      list.push_back(
+          {{"region", scored.region},
+           {"class", names[k]},
+           {"predicted", names[j]},
+           {"rows", count},
+           {"share", rows == 0 ? 0 : static_cast<double>(count) / static_cast<double>(rows)}});
     }
   }
 }
@@ -86,7 +121,7 @@ std::vector<std::string> input_names(const Encoder& encoder, const Architecture&
 void add_weights(const Model& model, const Member& member, Json& list) {
   const Architecture& architecture = member.belief->architecture();
   const WeightMoments network = member.belief->weights();
-  const bool one_each = architecture.outputs() < model.encoder.targets.size();
+  const bool one_each = member.belief->likelihood().targets() < model.encoder.targets.size();
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const auto inputs = input_names(model.encoder, architecture, l);
     architecture.layer(l).each_weight([&](std::size_t place, std::size_t unit, std::size_t input) {
@@ -115,7 +150,25 @@ Json weights_figure(const Model& model) {
   return list;
 }
 
+Json class_response_figure(const std::vector<Response>& responses, const Encoder& encoder) {
+  Json list = Json::array();
+  const std::vector<std::string>& classes = encoder.targets.front().classes;
+  for (const Response& response : responses) {
+    for (std::size_t n = 0; n < response.predicted.size(); ++n) {
+      for (std::size_t k = 0; k < classes.size(); ++k) {
+        list.push_back({{"input", response.column},
+                        {"kind", name_of(response.kind)},
+                        {"x", response.x[n]},
+                        {"class", classes[k]},
+                        {"probability", response.predicted[n].probabilities[k]}});
+      }
+    }
+  }
+  return list;
+}
+
 Json response_figure(const std::vector<Response>& responses, const Encoder& encoder) {
+  if (encoder.has_classes()) return class_response_figure(responses, encoder);
   Json list = Json::array();
   const std::size_t targets = encoder.targets.size();
   for (const Response& response : responses) {
@@ -199,6 +252,8 @@ Json certificate_figure(const Model& model) {
                 fmt::format("Learnt precisions equal to {:g} or {:g}; at the upper bound their "
                             "weights, often those of one column, are switched off.",
                             least_prior_precision, most_prior_precision));
+  }
+  if (model.options.belief == BeliefKind::joint && !model.encoder.has_classes()) {
     entries.add("noise at a bound", std::to_string(bounded.noise_variances),
                 fmt::format("Rows, over all members, whose noise variance is {:g} of the target's, "
                             "or of whose noise little more is known than nothing.",
@@ -220,6 +275,10 @@ void add_targets(const Model& model, Entries& facts) {
   const auto& targets = model.encoder.targets;
   for (std::size_t k = 0; k < targets.size(); ++k) {
     const std::string of = targets.size() == 1 ? "" : " (" + targets[k].name + ")";
+    if (targets[k].kind == TargetKind::classes) {
+      facts.add("target", class_text(targets[k]));
+      continue;
+    }
     facts.add("target" + of, fmt::format("{}, mean {:.4g}, std {:.4g}", targets[k].name,
                                          targets[k].mean, targets[k].deviation));
     facts.add("noise std" + of, fmt::format("{:.4g}", model.report.noise_std[k]));
@@ -230,6 +289,11 @@ void add_scores(const Encoder& encoder, const Scored& scored, Entries& facts) {
   for (std::size_t k = 0; k < scored.metrics.size(); ++k) {
     const Metrics& metrics = scored.metrics[k];
     const std::string of = encoder.targets.size() == 1 ? "" : " (" + encoder.targets[k].name + ")";
+    if (metrics.classes) {
+      facts.add(scored.region,
+                fmt::format("{} rows: {}", metrics.values, class_scores_text(*metrics.classes)));
+      continue;
+    }
     facts.add(scored.region + of,
               fmt::format("{} rows: RMSE {:.4g}, NLL {:.4f}, {}", metrics.values, metrics.rmse,
                           metrics.nll, coverage_text(metrics.coverage)));
@@ -248,9 +312,10 @@ void add_network(const Model& model, Entries& facts) {
     const std::string of = model.encoder.targets.size() == 1
                                ? ""
                                : " (" + model.encoder.targets[shape.target].name + ")";
-    facts.add("shape " + list_text(shape.hidden, "-") + of,
-              fmt::format("{:.0f} % of the mixture; {} weights, held-out NLL {:.4f} alone",
-                          100 * shape.weight, shape.weights, shape.held_out_nll));
+    facts.add(
+        "shape " + shape_text(shape) + of,
+        fmt::format("{:.0f} % of the mixture; {} weights, held-out {} {:.4f} alone",
+                    100 * shape.weight, shape.weights, score_name(model), shape.held_out_nll));
   }
   facts.add("rule", std::string(name_of(model.options.rule)));
 }
@@ -264,9 +329,10 @@ void add_training(const Model& model, Entries& facts) {
     facts.add("training curve, calibration", "not in this file, which has format 2");
   }
   if (!std::isnan(report.train_nll)) {
-    facts.add("training NLL", fmt::format("{:.4f}", report.train_nll));
+    facts.add(fmt::format("training {}", score_name(model)),
+              fmt::format("{:.4f}", report.train_nll));
   }
-  facts.add(report.shapes.empty() ? "cavity NLL" : "held-out NLL",
+  facts.add(fmt::format("{} {}", report.shapes.empty() ? "cavity" : "held-out", score_name(model)),
             fmt::format("{:.4f}", report.cavity_nll()));
 }
 
@@ -310,9 +376,13 @@ Json fit_page(const Regressor& model, const std::string& name, const NamedRows* 
       widest(responses(model, rows != nullptr ? &rows->table : nullptr), encoder, most_responses);
   Json calibration = Json::array();
   Json pit = Json::array();
+  Json reliability = Json::array();
+  Json confusion = Json::array();
   for (const Scored& one : scored) {
     add_calibration(encoder, one, calibration);
     add_pit(encoder, one, pit);
+    add_reliability(one, reliability);
+    add_confusion(encoder, one, confusion);
   }
   return {{"kind", "report"},
           {"version", DMA_VERSION},
@@ -322,6 +392,8 @@ Json fit_page(const Regressor& model, const std::string& name, const NamedRows* 
            {{"training", training_figure(model.report())},
             {"calibration", std::move(calibration)},
             {"pit", std::move(pit)},
+            {"reliability", std::move(reliability)},
+            {"confusion", std::move(confusion)},
             {"weights", weights_figure(model.model())},
             {"response", response_figure(shown, encoder)},
             {"certificate", certificate_figure(model.model())}}}};

@@ -1,4 +1,4 @@
-// dma plot MODEL DATA.csv and dma demo: the band of a prediction in the terminal.
+// dma plot MODEL DATA.csv and dma demo: the band of a prediction, or probabilities, in the terminal.
 #include <dma/regressor/regressor.h>
 #include <fmt/core.h>
 
@@ -9,6 +9,7 @@
 
 #include "cli/bad_input.h"
 #include "cli/band.h"
+#include "cli/class_map.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/report.h"
@@ -25,7 +26,8 @@ struct Arguments {
   std::filesystem::path model;
   std::string data;
   CsvArguments csv;
-  std::string input, target;
+  std::vector<std::string> inputs;
+  std::string target;
 };
 
 constexpr const char* legend =
@@ -38,60 +40,105 @@ std::size_t target_index(const Encoder& encoder, const std::string& name) {
   throw BadInput("the model does not predict '" + name + "'");
 }
 
-// The feature to vary: the one named, or the only numeric one.
-const FeatureColumn& feature_of(const Encoder& encoder, const std::string& name) {
-  const FeatureColumn* found = nullptr;
+// The features to vary: those named, or all numeric ones if they are at most so many.
+std::vector<std::string> inputs_of(const Encoder& encoder, const std::vector<std::string>& named,
+                                   std::size_t most) {
+  std::vector<std::string> numeric;
   for (const FeatureColumn& column : encoder.features) {
-    if (column.kind != ColumnKind::numeric || (!name.empty() && column.name != name)) continue;
-    if (found != nullptr) {
-      throw BadInput("the model has several numeric features: name the one to vary with --input");
-    }
-    found = &column;
+    if (column.kind == ColumnKind::numeric) numeric.push_back(column.name);
   }
-  if (found == nullptr) throw BadInput("the model has no numeric feature '" + name + "'");
-  return *found;
+  for (const std::string& name : named) {
+    if (std::find(numeric.begin(), numeric.end(), name) == numeric.end()) {
+      throw BadInput("the model has no numeric feature '" + name + "'");
+    }
+  }
+  const auto& chosen = named.empty() ? numeric : named;
+  if (chosen.empty()) throw BadInput("the model has no numeric feature");
+  if (chosen.size() > most || (chosen.size() == 2 && chosen[0] == chosen[1])) {
+    throw BadInput(most == 1 ? "the model has several numeric features: name the one to vary with "
+                               "--input"
+                             : "the model has several numeric features: name one or two to vary "
+                               "with --input");
+  }
+  return chosen;
 }
 
-// One feature takes the given values; the others are empty cells, which stand for their means.
-Table varied(const Encoder& encoder, const std::string& name, const std::vector<double>& values) {
+// Features that take the given values.
+struct Varied {
+  std::string name;
+  std::vector<double> values;
+};
+
+// The others are empty cells, which stand for their means.
+Table varied(const Encoder& encoder, const std::vector<Varied>& features) {
+  const std::size_t rows = features.front().values.size();
   Table table;
   for (const FeatureColumn& column : encoder.features) {
     Column cells{.name = column.name, .is_text = column.text};
-    if (column.name == name) {
-      cells.numbers = values;
+    const auto own = std::find_if(features.begin(), features.end(),
+                                  [&](const Varied& one) { return one.name == column.name; });
+    if (own != features.end()) {
+      cells.numbers = own->values;
     } else if (column.text) {
-      cells.codes.assign(values.size(), Column::empty_cell);
+      cells.codes.assign(rows, Column::empty_cell);
     } else {
-      cells.numbers.assign(values.size(), std::nan(""));
+      cells.numbers.assign(rows, std::nan(""));
     }
     table.columns.push_back(std::move(cells));
   }
   return table;
 }
 
-Band band_of(const Regressor& model, const Table& data, const std::string& input,
+Axis axis_of(const Table& data, const std::string& name, std::size_t places) {
+  Axis axis{name, {}, HUGE_VAL, -HUGE_VAL};
+  for (const double value : data.find(name)->numbers) {
+    if (std::isnan(value)) continue;
+    axis.data_low = std::min(axis.data_low, value);
+    axis.data_high = std::max(axis.data_high, value);
+  }
+  const double range = axis.data_high - axis.data_low;
+  if (!(range > 0)) {
+    throw BadInput(data.source + ", column '" + name + "': all values are the same");
+  }
+  for (std::size_t c = 0; c < places; ++c) {
+    const double place = static_cast<double>(c) / static_cast<double>(places - 1);
+    axis.values.push_back(axis.data_low - beyond * range + (1 + 2 * beyond) * range * place);
+  }
+  return axis;
+}
+
+std::string class_picture(const Regressor& model, const Table& data,
+                          const std::vector<std::string>& named) {
+  const Encoder& encoder = model.encoder();
+  const std::vector<std::string>& classes = encoder.targets.front().classes;
+  const std::vector<std::string> inputs = inputs_of(encoder, named, 2);
+  const Axis across = axis_of(data, inputs[0], picture_width);
+  if (inputs.size() == 1) {
+    const auto predicted = model.predict(varied(encoder, {{across.name, across.values}}));
+    return draw_curves(across, predicted, classes, picture_height + 1);
+  }
+  const Axis up = axis_of(data, inputs[1], picture_height);
+  Varied first{across.name, {}}, second{up.name, {}};
+  for (const double y : up.values) {
+    for (const double x : across.values) {
+      first.values.push_back(x);
+      second.values.push_back(y);
+    }
+  }
+  return draw_map(across, up, model.predict(varied(encoder, {first, second})), classes);
+}
+
+Band band_of(const Regressor& model, const Table& data, const std::vector<std::string>& named,
              const std::string& target) {
   const Encoder& encoder = model.encoder();
-  const FeatureColumn& feature = feature_of(encoder, input);
+  const std::string input = inputs_of(encoder, named, 1).front();
   const std::size_t k = target_index(encoder, target);
-  const std::vector<double>& x = data.find(feature.name)->numbers;
+  const std::vector<double>& x = data.find(input)->numbers;
   const Column* y = data.find(encoder.targets[k].name);
-  Band band;
-  band.data_low = std::numeric_limits<double>::infinity();
-  band.data_high = -band.data_low;
-  for (const double value : x) {
-    if (std::isnan(value)) continue;
-    band.data_low = std::min(band.data_low, value);
-    band.data_high = std::max(band.data_high, value);
-  }
-  const double range = band.data_high - band.data_low;
-  if (!(range > 0))
-    throw BadInput(data.source + ", column '" + feature.name + "': all values are the same");
-  for (std::size_t c = 0; c < picture_width; ++c) {
-    const double place = static_cast<double>(c) / (picture_width - 1);
-    band.x.push_back(band.data_low - beyond * range + (1 + 2 * beyond) * range * place);
-  }
-  const auto predicted = model.predict(varied(encoder, feature.name, band.x));
+  const Axis axis = axis_of(data, input, picture_width);
+  Band band{
+      .x = axis.values, .predicted = {}, .data_low = axis.data_low, .data_high = axis.data_high};
+  const auto predicted = model.predict(varied(encoder, {{input, band.x}}));
   for (std::size_t n = k; n < predicted.size(); n += encoder.targets.size()) {
     band.predicted.push_back(predicted[n]);
   }
@@ -111,7 +158,11 @@ void run_plot(const Arguments& arguments) {
   CsvOptions csv = arguments.csv.options();
   csv.columns = model.encoder().wanted(true);
   const Table data = read_csv(arguments.data, csv);
-  const Band band = band_of(model, data, arguments.input, arguments.target);
+  if (model.encoder().has_classes()) {
+    fmt::print("{}", class_picture(model, data, arguments.inputs));
+    return;
+  }
+  const Band band = band_of(model, data, arguments.inputs, arguments.target);
   fmt::print("{}\n{}", draw(band, picture_height), legend);
 }
 
@@ -130,7 +181,7 @@ void run_demo() {
   const Regressor model = Regressor::fit(std::move(table), {.target = "y"});
   print_fit(model.model());
   fmt::print("\n$ dma plot wave.safetensors wave.csv\n");
-  const Band band = band_of(model, data, "x", "y");
+  const Band band = band_of(model, data, {"x"}, "y");
   fmt::print("{}\n{}", draw(band, picture_height), legend);
   const auto middle = band.predicted[picture_width / 2];
   const auto edge = band.predicted.front();
@@ -150,12 +201,17 @@ void add_plot(Command app) {
   command.option("data", arguments->data, "CSV file with the training rows")
       .required()
       .text("DATA.csv");
-  command.option("--input", arguments->input, "feature to vary; the others stay at their means")
-      .text("NAME");
+  command
+      .option("--input", arguments->inputs,
+              "feature to vary, of a class one or two; the others stay at their means")
+      .text("NAME...");
   command.option("--target", arguments->target, "target to draw, if there are several")
       .text("NAME");
   add_csv_options(command, arguments->csv);
-  command.footer("example:\n  dma plot m.safetensors train.csv --input age\n");
+  command.footer(
+      "examples:\n"
+      "  dma plot m.safetensors train.csv --input age\n"
+      "  dma plot classes.safetensors train.csv --input age fare\n");
   command.run([arguments] { run_plot(*arguments); });
 }
 

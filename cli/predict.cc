@@ -35,8 +35,16 @@ std::string cell(const std::string& text) {
   return quoted + "\"";
 }
 
+// class,p_NAME,...,doubt
+std::string class_header(const TargetColumn& target) {
+  std::string line = "class";
+  for (const std::string& name : target.classes) line += "," + cell("p_" + name);
+  return line + ",doubt\n";
+}
+
 // mean,std,...; with several targets y.mean,y.std,...,z.mean,...
 std::string header(const Encoder& encoder) {
+  if (encoder.has_classes()) return class_header(encoder.targets.front());
   std::string line;
   for (const TargetColumn& target : encoder.targets) {
     for (const char* what : {"mean", "std", "epistemic_std", "noise_std", "lower", "upper"}) {
@@ -55,6 +63,16 @@ void write_rows(const std::vector<Predicted>& predicted, std::size_t targets,
     const Interval interval = p.interval(level);
     fmt::format_to(out, "{},{},{},{},{},{}{}", p.mean, p.stddev(), p.epistemic_std, p.noise_std,
                    interval.lower, interval.upper, (n + 1) % targets == 0 ? "\n" : ",");
+  }
+}
+
+void write_classes(const std::vector<Predicted>& predicted, const TargetColumn& target,
+                   fmt::memory_buffer& text) {
+  const auto out = std::back_inserter(text);
+  for (const Predicted& p : predicted) {
+    fmt::format_to(out, "{}", cell(target.classes[p.most_probable()]));
+    for (const double probability : p.probabilities) fmt::format_to(out, ",{}", probability);
+    fmt::format_to(out, ",{}\n", p.doubt());
   }
 }
 
@@ -85,7 +103,11 @@ void run(const Arguments& arguments) {
   while (reader.read(piece, rows_at_once)) {
     const EncodedRows encoded = model.encoder().encode_inputs(piece);
     const auto predicted = model.predict_encoded(encoded.inputs, encoded.rows, arguments.threads);
-    write_rows(predicted, targets, level, text);
+    if (model.encoder().has_classes()) {
+      write_classes(predicted, model.encoder().targets.front(), text);
+    } else {
+      write_rows(predicted, targets, level, text);
+    }
     put({text.data(), text.size()});
     text.clear();
     rows += piece.rows();
@@ -134,6 +156,8 @@ void add_predict(Command app) {
   command.footer(
       "columns written: mean, std, epistemic_std (more data could remove it), noise_std, lower, "
       "upper\n"
+      "of a class: class (the most probable), p_NAME for each class, doubt (what more rows could\n"
+      "remove of the uncertainty, in nats)\n"
       "examples:\n"
       "  dma predict m.safetensors new.csv -o predictions.csv\n"
       "  zcat big.csv.gz | dma predict m.safetensors --level 0.9 > predictions.csv\n");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -60,6 +61,14 @@ std::string network_text(const Model& model) {
                      belief);
 }
 
+std::string shape_text(const ShapeReport& shape) {
+  return shape.hidden.empty() ? "linear" : list_text(shape.hidden, "-");
+}
+
+std::string_view score_name(const Model& model) {
+  return model.encoder.has_classes() ? "log loss" : "NLL";
+}
+
 void print_shapes(const Model& model) {
   const FitReport& report = model.report;
   const std::size_t targets = model.encoder.targets.size();
@@ -69,23 +78,45 @@ void print_shapes(const Model& model) {
         targets == 1 ? "" : " (" + model.encoder.targets[shape.target].name + ")";
     const std::string carries =
         shape.weight > 0 ? fmt::format("carries {:.0f} %", 100 * shape.weight) : "dropped";
-    print_entry("shape " + list_text(shape.hidden, "-") + of,
-                fmt::format("{}; held-out NLL {:.4f} alone, {} weights, {} epochs", carries,
-                            shape.held_out_nll, shape.weights, shape.epochs));
+    print_entry("shape " + shape_text(shape) + of,
+                fmt::format("{}; held-out {} {:.4f} alone, {} weights, {} epochs", carries,
+                            score_name(model), shape.held_out_nll, shape.weights, shape.epochs));
   }
+}
+
+std::string class_text(const TargetColumn& target) {
+  constexpr std::size_t most = 6;
+  std::string list;
+  for (std::size_t k = 0; k < std::min(most, target.classes.size()); ++k) {
+    list += fmt::format("{}{} ({})", k == 0 ? "" : ", ", target.classes[k], target.class_rows[k]);
+  }
+  if (target.classes.size() > most) list += ", ...";
+  return fmt::format("{}: class, {} of them (rows): {}", target.name, target.classes.size(), list);
+}
+
+std::string class_scores_text(const ClassMetrics& metrics) {
+  std::string text =
+      fmt::format("log loss {:.4f}, {:.1f} % right, calibration error {:.3f}", metrics.log_loss,
+                  100 * metrics.accuracy, metrics.calibration_error);
+  if (metrics.auc) text += fmt::format(", AUC {:.3f}", *metrics.auc);
+  return text;
 }
 
 void print_scores(const Model& model) {
   const FitReport& report = model.report;
   const bool held_out = !report.shapes.empty();
   const std::string name = held_out ? "held-out" : "cavity";
+  const std::string what = model.encoder.has_classes() ? " scores" : " NLL";
   if (report.cavity.front().values == 0) {
-    return print_entry(name + " NLL", "unknown: there are too few rows to leave one out");
+    return print_entry(name + what, "unknown: there are too few rows to leave one out");
   }
-  print_entry(name + " NLL",
-              fmt::format("{:.4f}, {}", report.cavity_nll(),
-                          held_out || report.stream ? "each row scored before it was learnt"
-                                                    : "estimate for held-out rows"));
+  const std::string how = held_out || report.stream ? "each row scored before it was learnt"
+                                                    : "estimate for held-out rows";
+  if (const auto& classes = report.cavity.front().classes) {
+    print_entry(name + what, class_scores_text(*classes));
+    return print_entry("", how);
+  }
+  print_entry(name + what, fmt::format("{:.4f}, {}", report.cavity_nll(), how));
   print_entry(name + " coverage", coverage_text(report.cavity_coverage()));
 }
 
@@ -95,7 +126,7 @@ void print_fit(const Model& model) {
   print_entry("network", network_text(model));
   print_shapes(model);
   print_entry("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
-  for (std::size_t k = 0; k < report.noise_std.size(); ++k) {
+  for (std::size_t k = 0; !model.encoder.has_classes() && k < report.noise_std.size(); ++k) {
     const std::string of =
         report.noise_std.size() == 1 ? "" : " (" + model.encoder.targets[k].name + ")";
     print_entry(
@@ -104,11 +135,9 @@ void print_fit(const Model& model) {
             "{:.4g}{}", report.noise_std[k],
             report.noise_at_floor[k] ? ", the smallest allowed: the rows are fitted exactly" : ""));
   }
-  if (std::isnan(report.train_nll)) {
-    print_entry("training NLL", "unknown: every row was seen only once");
-  } else {
-    print_entry("training NLL", fmt::format("{:.4f}", report.train_nll));
-  }
+  print_entry(fmt::format("training {}", score_name(model)),
+              std::isnan(report.train_nll) ? "unknown: every row was seen only once"
+                                           : fmt::format("{:.4f}", report.train_nll));
   print_scores(model);
   if (model.options.belief == BeliefKind::joint && model.options.ledger != LedgerMode::full) {
     print_entry("ledger", "not kept, because it would be too large: forgetting rows needs --data");
@@ -129,7 +158,30 @@ Json coverage_json(const std::array<double, 4>& coverage) {
   return json;
 }
 
+Json class_metrics_json(const ClassMetrics& metrics) {
+  Json reliability = Json::array();
+  for (const ReliabilityBin& bin : metrics.reliability) {
+    reliability.push_back(
+        {{"rows", bin.rows}, {"confidence", bin.confidence}, {"accuracy", bin.accuracy}});
+  }
+  Json confusion = Json::array();
+  for (std::size_t k = 0; k < metrics.classes; ++k) {
+    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics.classes);
+    confusion.push_back(
+        std::vector<std::size_t>(row, row + static_cast<std::ptrdiff_t>(metrics.classes)));
+  }
+  return {{"log_loss", metrics.log_loss},
+          {"brier", metrics.brier},
+          {"accuracy", metrics.accuracy},
+          {"balanced_accuracy", metrics.balanced_accuracy},
+          {"calibration_error", metrics.calibration_error},
+          {"auc", metrics.auc ? Json(*metrics.auc) : Json()},
+          {"reliability", std::move(reliability)},
+          {"confusion", std::move(confusion)}};
+}
+
 Json metrics_json(const Metrics& metrics) {
+  if (metrics.classes) return class_metrics_json(*metrics.classes);
   return {{"rmse", metrics.rmse},
           {"mae", metrics.mae},
           {"nll", metrics.nll},
@@ -186,33 +238,40 @@ Json fit_json(const Model& model) {
   const FitReport& report = model.report;
   std::vector<std::string> targets;
   for (const TargetColumn& target : model.encoder.targets) targets.push_back(target.name);
-  return {{"rows", report.rows},
-          {"rows_without_target", report.rows_without_target},
-          {"target", targets},
-          {"features", model.encoder.features.size()},
-          {"inputs", model.encoder.width()},
-          {"weights", report.weights},
-          {"layers", report.layers},
-          {"shapes", shapes_json(model)},
-          {"ensemble", model.options.ensemble},
-          {"members", model.members.size()},
-          {"belief", model.options.belief == BeliefKind::joint ? "joint" : "independent"},
-          {"rule", name_of(model.options.rule)},
-          {"precision", model.options.single_precision ? "float" : "double"},
-          {"epochs", report.epochs},
-          {"stopped", name_of(report.stopped)},
-          {"noise_std", per_target(report.noise_std)},
-          {"noise_at_floor", report.noise_at_floor},
-          {"train_nll", report.train_nll},
-          {"cavity_nll", report.cavity_nll()},
-          {"cavity_coverage", coverage_json(report.cavity_coverage())},
-          {"seconds", report.seconds},
-          {"stream", report.stream},
-          {"rows_per_second", report.stream ? Json(report.rows_per_second()) : Json()},
-          {"batches", report.batches},
-          {"batch_size", report.batch_size},
-          {"ledger_bytes", report.ledger_bytes},
-          {"certificate", certificate_json(report.certificate)}};
+  Json json{{"rows", report.rows},
+            {"rows_without_target", report.rows_without_target},
+            {"target", targets},
+            {"kind", name_of(model.encoder.targets.front().kind)},
+            {"features", model.encoder.features.size()},
+            {"inputs", model.encoder.width()},
+            {"weights", report.weights},
+            {"layers", report.layers},
+            {"shapes", shapes_json(model)},
+            {"ensemble", model.options.ensemble},
+            {"members", model.members.size()},
+            {"belief", model.options.belief == BeliefKind::joint ? "joint" : "independent"},
+            {"rule", name_of(model.options.rule)},
+            {"precision", model.options.single_precision ? "float" : "double"},
+            {"epochs", report.epochs},
+            {"stopped", name_of(report.stopped)},
+            {"train_nll", report.train_nll},
+            {"cavity_nll", report.cavity_nll()},
+            {"seconds", report.seconds},
+            {"stream", report.stream},
+            {"rows_per_second", report.stream ? Json(report.rows_per_second()) : Json()},
+            {"batches", report.batches},
+            {"batch_size", report.batch_size},
+            {"ledger_bytes", report.ledger_bytes},
+            {"certificate", certificate_json(report.certificate)}};
+  if (model.encoder.has_classes()) {
+    json["classes"] = model.encoder.targets.front().classes;
+    json["cavity"] = metrics_json(report.cavity.front());
+  } else {
+    json["noise_std"] = per_target(report.noise_std);
+    json["noise_at_floor"] = report.noise_at_floor;
+    json["cavity_coverage"] = coverage_json(report.cavity_coverage());
+  }
+  return json;
 }
 
 Json distance_json(const Distance& distance) {

@@ -31,6 +31,14 @@ void print_fit(const Model& model);
 
 nlohmann::ordered_json coverage_json(const std::array<double, 4>& coverage);
 nlohmann::ordered_json metrics_json(const Metrics& metrics);
+// log loss 0.41, 82.3 % right, ...
+std::string class_scores_text(const ClassMetrics& metrics);
+// survived: class, 2 of them (rows): 0 (549), 1 (342)
+std::string class_text(const TargetColumn& target);
+// Units per hidden layer, or linear.
+std::string shape_text(const ShapeReport& shape);
+// How a score of the target is called: NLL, or of classes log loss.
+std::string_view score_name(const Model& model);
 nlohmann::ordered_json certificate_json(const Certificate& certificate);
 // The keys of `dma fit --json` that depend only on the model.
 nlohmann::ordered_json fit_json(const Model& model);

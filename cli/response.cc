@@ -166,6 +166,14 @@ void add_points(const Model& model, const Place& place, const EncodedRows* data,
 double variation(const Response& response, const Encoder& encoder) {
   const std::size_t targets = encoder.targets.size();
   double most = 0;
+  if (encoder.has_classes()) {
+    for (std::size_t k = 0; k < encoder.targets.front().classes.size(); ++k) {
+      const auto [low, high] = std::ranges::minmax(
+          response.predicted, {}, [k](const Predicted& p) { return p.probabilities[k]; });
+      most = std::max(most, high.probabilities[k] - low.probabilities[k]);
+    }
+    return most;
+  }
   for (std::size_t k = 0; k < targets; ++k) {
     Range range{HUGE_VAL, -HUGE_VAL};
     for (std::size_t n = k; n < response.predicted.size(); n += targets) {

@@ -37,13 +37,13 @@ export function bandPanels({ band = [], points = [] }) {
   });
 }
 
-const responseLists = { numeric: 'response_numbers', datetime: 'response_dates' };
+const endings = { numeric: 'numbers', datetime: 'dates' };
 
-// Numbers, dates and categories have separate charts.
+// Numbers, dates and categories have separate charts, and so have targets that are classes.
 function responsesByKind({ response = [] }) {
   const lists = {};
   for (const row of response) {
-    const name = responseLists[row.kind ?? 'numeric'] ?? 'response_choices';
+    const name = `${row.class === undefined ? 'response' : 'classes'}_${endings[row.kind ?? 'numeric'] ?? 'choices'}`;
     (lists[name] ??= []).push({ ...row, panel: row.target ? `${row.target} by ${row.input}` : row.input });
   }
   return lists;

@@ -80,6 +80,36 @@ export const figures = {
     caption: 'The same for inputs that are categories. Thin: 95 % interval. Thick: the part of it that more rows could remove.',
     alternative: 'Small multiples, one per input: predicted mean of every category with its 95 % interval and the epistemic part of it.',
   },
+  reliability: {
+    standard: true,
+    title: 'Reliability',
+    caption: 'Rows by the probability of the class that was predicted, and how often it was right. On the dashed diagonal the probabilities are right; below it they are too sure. Large dots: many rows.',
+    alternative: 'Line charts, one per set of rows: share of rows that are right against the probability of their predicted class, with the diagonal.',
+  },
+  confusion: {
+    standard: true,
+    title: 'Confusion',
+    caption: 'Rows by their class and the one predicted as the most probable. Colour: the share of the class.',
+    alternative: 'Tables drawn as heat maps, one per set of rows: number of rows by true class and predicted class.',
+  },
+  'classes-numbers': {
+    standard: true,
+    title: 'Probability against each input',
+    caption: 'The probability of each class as one input varies and the others stay fixed.',
+    alternative: 'Small multiples, one per input: the probability of every class over the values of the input.',
+  },
+  'classes-dates': {
+    standard: true,
+    title: 'Probability against dates',
+    caption: 'The same for inputs that are dates.',
+    alternative: 'Small multiples, one per date: the probability of every class over time.',
+  },
+  'classes-choices': {
+    standard: true,
+    title: 'Probability by category',
+    caption: 'The same for inputs that are categories.',
+    alternative: 'Small multiples, one per input: the probability of every class for every category.',
+  },
   'master-error': {
     title: 'Marginal error against message error',
     caption: 'Dots: the error of the marginal. Ticks: the theorem’s bound for the same setting, always above its dot.',
@@ -281,4 +311,4 @@ export const sections = {
 // The networks as in the paper, the messages, then the rest.
 export const order = Object.keys(sections);
 
-export const report = { charts: ['response-numbers', 'response-choices', 'response-dates', 'calibration', 'pit', 'training', 'band', 'weights'] };
+export const report = { charts: ['response-numbers', 'response-choices', 'response-dates', 'classes-numbers', 'classes-choices', 'classes-dates', 'reliability', 'confusion', 'calibration', 'pit', 'training', 'band', 'weights'] };

@@ -112,6 +112,25 @@ const response = () =>
     }),
   );
 
+const classes = ['no', 'perhaps', 'yes'];
+
+const classResponse = () =>
+  [['rooms', 'numeric'], ['sold', 'datetime'], ['place', 'categorical']].flatMap(([input, kind]) =>
+    range(kind === 'categorical' ? 4 : 31).flatMap((i) => {
+      const odds = classes.map((_, k) => Math.exp(Math.sin(i / 9 + 2 * k)));
+      const all = odds.reduce((sum, one) => sum + one);
+      return classes.map((name, k) => ({ input, kind, x: valueOf[kind](i), class: name, probability: odds[k] / all }));
+    }),
+  );
+
+const reliability = () =>
+  ['left out', 'test.csv'].flatMap((region, r) => range(9).map((k) => ({ region, rows: 5 + k * k, confidence: 0.37 + k / 15, accuracy: 0.35 + k / (15 + r) })));
+
+const confusion = () =>
+  ['left out', 'test.csv'].flatMap((region) =>
+    classes.flatMap((name, k) => classes.map((predicted, j) => ({ region, class: name, predicted, rows: k === j ? 80 : 10, share: k === j ? 0.8 : 0.1 }))),
+  );
+
 const certificate = () => [
   { name: 'negative messages', value: 0, about: 'messages that took precision away' },
   { name: 'share below two', value: 0.031, about: 'product messages whose signal is below twice their noise' },
@@ -202,4 +221,12 @@ export const report = () => ({
     { name: 'cavity NLL', value: 2.1796 },
   ],
   figures: { response: response(), calibration: calibration(['held out']), pit: pit(), training: training(), certificate: certificate() },
+});
+
+export const classReport = () => ({
+  kind: 'report',
+  version: 'fixture',
+  model: 'visits',
+  facts: [{ name: 'rows', value: 300 }, { name: 'target', value: 'comes: class, 3 of them' }],
+  figures: { response: classResponse(), reliability: reliability(), confusion: confusion(), training: training(), certificate: certificate() },
 });

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { launch } from './browser.mjs';
-import { report, reproduction } from './fixture.mjs';
+import { classReport, report, reproduction } from './fixture.mjs';
 
 const [modules, chromium, template, ...pages] = process.argv.slice(2);
 const drawn = new Set();
@@ -128,6 +128,7 @@ const browser = await launch(modules, chromium);
 try {
   await checkPage(browser, filled('reproduction.html', reproduction()), 26);
   await checkPage(browser, filled('report.html', report()), 4);
+  await checkPage(browser, filled('classes.html', classReport()), 6);
   for (const path of pages) await checkPage(browser, path, 1);
   const charts = readdirSync(new URL('../../web/charts', import.meta.url)).map((file) => file.replace('.json', ''));
   if (pages.length > 0) assert.deepEqual(charts.filter((chart) => !drawn.has(chart)), [], 'charts that no page has drawn');
