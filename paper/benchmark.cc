@@ -51,6 +51,7 @@ struct Arguments {
   std::vector<std::string> sets;
   std::vector<std::string> settings{"default"};
   std::vector<std::string> compare;  // files
+  TargetKind kind = TargetKind::automatic;
   std::size_t splits = 0;
   std::size_t threads = 0;
   std::size_t epochs = 0;
@@ -172,7 +173,8 @@ std::vector<BenchmarkSet> read_sets(const Arguments& arguments) {
   for (const FoundSet& set : found) {
     const auto& names = arguments.sets;
     if (!names.empty() && std::ranges::find(names, set.name) == names.end()) continue;
-    sets.push_back(read_set(arguments.data, set, arguments.splits, arguments.inner));
+    sets.push_back(
+        read_set(arguments.data, set, arguments.kind, arguments.splits, arguments.inner));
   }
   return sets;
 }
@@ -253,6 +255,15 @@ void add_benchmark(Command app) {
               "variants of the method, to see what each part is worth: " + list)
       .one_of(setting_names)
       .text("NAME...");
+  command
+      .choice<TargetKind>(
+          "--kind", arguments->kind,
+          {{"auto", TargetKind::automatic},
+           {"number", TargetKind::number},
+           {"class", TargetKind::classes}},
+          "what the targets are; auto (default): classes in the ten usual sets with "
+          "classes, otherwise numbers")
+      .text("KIND");
   command.option("--splits", arguments->splits, "run only the first N splits of each set")
       .whole(0, any_count)
       .text("N");
@@ -268,11 +279,13 @@ void add_benchmark(Command app) {
       .text("N");
   command
       .option("--compare", arguments->compare,
-              "show the figures in these files too, from --json or bench/rivals.py")
+              "show the figures in these files too, from --json, bench/rivals.py or "
+              "bench/class_rivals.py")
       .text("FILE...");
   command.flag("--json", arguments->json, "print one JSON object");
   command.footer(
-      "The last column of a set is its target. Every set is fitted with the default options of dma "
+      "The last column of a set is its target (of titanic it is survived). Every set is fitted "
+      "with the default options of dma "
       "fit;\n"
       "split k has seed k. Published figures stand beside the UCI sets on their standard "
       "splits.\n");

@@ -104,6 +104,13 @@ SetFigures figures_at(const Json& set) {
   figures.rmse = figure_at(set, "rmse");
   figures.crps = figure_at(set, "crps");
   figures.seconds = figure_at(set, "seconds");
+  figures.brier = figure_at(set, "brier");
+  figures.accuracy = figure_at(set, "accuracy");
+  figures.balanced_accuracy = figure_at(set, "balanced_accuracy");
+  figures.auc = figure_at(set, "auc");
+  if (set.contains("calibration_error")) {
+    figures.calibration_error = set.at("calibration_error").get<double>();
+  }
   if (!set.contains("coverage")) return figures;
   figures.coverage.emplace();
   for (std::size_t k = 0; k < Metrics::levels.size(); ++k) {
@@ -123,13 +130,40 @@ Method method_at(const std::string& name, const Json& json) {
 
 }  // namespace
 
+namespace {
+
+void summarise_classes(const std::vector<SplitScore>& scores, SetFigures& figures) {
+  const auto figure = [&](double ClassMetrics::*part) {
+    return figure_of(scores, [part](const auto& one) { return (*one.test.classes).*part; });
+  };
+  figures.brier = figure(&ClassMetrics::brier);
+  figures.accuracy = figure(&ClassMetrics::accuracy);
+  figures.balanced_accuracy = figure(&ClassMetrics::balanced_accuracy);
+  const bool all_have_auc = std::ranges::all_of(
+      scores, [](const auto& one) { return one.test.classes->auc.has_value(); });
+  if (all_have_auc) {
+    figures.auc = figure_of(scores, [](const auto& one) { return *one.test.classes->auc; });
+  }
+  ClassMetrics together = *scores.front().test.classes;
+  for (std::size_t n = 1; n < scores.size(); ++n) {
+    together = merged(together, *scores[n].test.classes);
+  }
+  figures.calibration_error = together.calibration_error;
+}
+
+}  // namespace
+
 SetFigures summarise(const std::vector<SplitScore>& scores) {
   SetFigures figures{.splits = scores.size()};
   figures.ll = figure_of(scores, [](const auto& one) { return -one.test.nll; });
-  figures.rmse = figure_of(scores, [](const auto& one) { return one.test.rmse; });
-  figures.crps = figure_of(scores, [](const auto& one) { return one.test.crps; });
   figures.cavity_ll = figure_of(scores, [](const auto& one) { return -one.cavity_nll; });
   figures.seconds = figure_of(scores, [](const auto& one) { return one.seconds; });
+  if (scores.front().test.classes) {
+    summarise_classes(scores, figures);
+    return figures;
+  }
+  figures.rmse = figure_of(scores, [](const auto& one) { return one.test.rmse; });
+  figures.crps = figure_of(scores, [](const auto& one) { return one.test.crps; });
   figures.coverage.emplace();
   for (std::size_t k = 0; k < figures.coverage->size(); ++k) {
     (*figures.coverage)[k] =
@@ -204,6 +238,15 @@ void print(const std::vector<std::string>& sets, const std::vector<Method>& meth
   measure("cavity score of training rows", cell_of(&SetFigures::cavity_ll, "{:.3f}", "{:.3f}"));
   measure("RMSE", cell_of(&SetFigures::rmse, "{:.4g}", "{:.2g}"));
   measure("CRPS", cell_of(&SetFigures::crps, "{:.4g}", "{:.2g}"));
+  measure("Brier score", cell_of(&SetFigures::brier, "{:.3f}", "{:.3f}"));
+  measure("share of test rows whose class is the most probable",
+          cell_of(&SetFigures::accuracy, "{:.3f}", "{:.3f}"));
+  measure("the same, mean over the classes",
+          cell_of(&SetFigures::balanced_accuracy, "{:.3f}", "{:.3f}"));
+  measure("area under the curve", cell_of(&SetFigures::auc, "{:.3f}", "{:.3f}"));
+  measure("expected calibration error, all splits together", [](const SetFigures& figures) {
+    return figures.calibration_error ? fmt::format("{:.3f}", *figures.calibration_error) : "";
+  });
   measure("share of test targets inside the 50, 80, 90 and 95 % interval, %", coverage_cell);
   measure("seconds per fit", cell_of(&SetFigures::seconds, "{:.2f}", "{:.2f}"));
   const Ranks ranks = average_ranks(sets, methods);
@@ -227,6 +270,11 @@ Json to_json(const std::string& set, const SetFigures& figures) {
   put("ll", figures.ll);
   put("crps", figures.crps);
   put("cavity_ll", figures.cavity_ll);
+  put("brier", figures.brier);
+  put("accuracy", figures.accuracy);
+  put("balanced_accuracy", figures.balanced_accuracy);
+  put("auc", figures.auc);
+  if (figures.calibration_error) json["calibration_error"] = *figures.calibration_error;
   if (figures.coverage) json["coverage"] = coverage_json(*figures.coverage);
   put("seconds", figures.seconds);
   return json;

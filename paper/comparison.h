@@ -24,6 +24,10 @@ struct SetFigures {
   std::size_t splits = 0;
   std::optional<Figure> ll = {}, rmse = {}, crps = {}, cavity_ll = {}, seconds = {};
   std::optional<std::array<double, 4>> coverage = {};  // at Metrics::levels
+  // Of classes, whose ll is minus the log loss; the calibration error is of all splits together, since the test rows of
+  // one are often few.
+  std::optional<Figure> brier = {}, accuracy = {}, balanced_accuracy = {}, auc = {};
+  std::optional<double> calibration_error = {};
 };
 
 struct Method {

@@ -45,7 +45,8 @@ Split split_of(const BenchmarkSet& set, std::size_t split) {
 SplitScore run_split(const BenchmarkSet& set, std::size_t split, const RegressorOptions& options) {
   const Split rows = split_of(set, split);
   RegressorOptions own = options;
-  own.target = set.table.columns.back().name;
+  own.target = set.target;
+  own.kind = set.kind;
   own.seed = split + 1;
   own.threads = 1;
   const Regressor model = Regressor::fit(select_rows(set.table, rows.train), own,
@@ -53,6 +54,22 @@ SplitScore run_split(const BenchmarkSet& set, std::size_t split, const Regressor
   return {model.evaluate(select_rows(set.table, rows.test), 1).front(), model.report().cavity_nll(),
           model.report().seconds};
 }
+
+// Sets whose target is a class, though it may be written as a number.
+struct ClassSet {
+  std::string_view file;
+  std::string_view target = {};  // empty: the last column
+};
+constexpr std::array<ClassSet, 10> class_sets{{{"adult"},
+                                               {"banknote"},
+                                               {"ecoli"},
+                                               {"german"},
+                                               {"glass"},
+                                               {"ionosphere"},
+                                               {"pima"},
+                                               {"seeds"},
+                                               {"sonar"},
+                                               {"titanic", "survived"}}};
 
 FoundSet found(const std::string& file) {
   for (const UciSet& set : uci_sets) {
@@ -103,10 +120,19 @@ std::vector<FoundSet> sets_in(const std::filesystem::path& folder) {
   return sets;
 }
 
-BenchmarkSet read_set(const std::filesystem::path& folder, const FoundSet& found,
+BenchmarkSet read_set(const std::filesystem::path& folder, const FoundSet& found, TargetKind kind,
                       std::size_t splits, bool inner) {
-  BenchmarkSet set{
-      found.name, found.published, read_csv(find_file(folder, found.file + ".csv")), {}, inner};
+  BenchmarkSet set;
+  set.name = found.name;
+  set.published = found.published;
+  set.inner = inner;
+  set.table = read_csv(find_file(folder, found.file + ".csv"));
+  const auto known = std::ranges::find(class_sets, found.file, &ClassSet::file);
+  const bool has_classes = known != class_sets.end();
+  set.target = has_classes && !known->target.empty() ? std::string(known->target)
+                                                     : set.table.columns.back().name;
+  set.kind = has_classes ? TargetKind::classes : TargetKind::number;
+  if (kind != TargetKind::automatic) set.kind = kind;
   const std::filesystem::path splits_file = find_file(folder, found.file + ".splits.json");
   set.test_rows = parse_splits(read_text(splits_file), splits_file.string(), set.table.rows());
   if (splits > 0 && splits < set.test_rows.size()) set.test_rows.resize(splits);
@@ -130,8 +156,11 @@ std::vector<std::vector<SplitScore>> run_splits(const std::vector<BenchmarkSet>&
     const auto [s, split] = jobs[j];
     const SplitScore one = run_split(sets[s], split, options);
     scores[s][split] = one;
-    fmt::print(stderr, "{:<10} split {:>2}  RMSE {:<9.4g} LL {:<8.4f} {:6.1f} s\n", sets[s].name,
-               split, one.test.rmse, -one.test.nll, one.seconds);
+    const std::string error =
+        one.test.classes ? fmt::format("wrong {:<6.1f} %", 100 * (1 - one.test.classes->accuracy))
+                         : fmt::format("RMSE {:<9.4g}", one.test.rmse);
+    fmt::print(stderr, "{:<10} split {:>2}  {} LL {:<8.4f} {:6.1f} s\n", sets[s].name, split, error,
+               -one.test.nll, one.seconds);
   });
   if (Interruption::asked()) throw BadInput("interrupted before all splits were finished");
   return scores;

@@ -25,15 +25,19 @@ std::vector<FoundSet> sets_in(const std::filesystem::path& folder);
 
 struct BenchmarkSet {
   std::string name;
-  const UciSet* published;
-  Table table;                                      // the target is the last column
+  const UciSet* published = nullptr;
+  Table table;
+  std::string target;
+  TargetKind kind = TargetKind::number;
   std::vector<std::vector<std::size_t>> test_rows;  // by split
   bool inner = false;                               // see read_set
 };
 
+// The target is the last column and a number; those of the usual sets with classes are known. Another kind may be given.
+//
 // At most so many splits, 0: all. With `inner` the test rows of a split are removed, and every tenth of its training
 // rows is scored instead: for choices that no test row may influence.
-BenchmarkSet read_set(const std::filesystem::path& folder, const FoundSet& found,
+BenchmarkSet read_set(const std::filesystem::path& folder, const FoundSet& found, TargetKind kind,
                       std::size_t splits, bool inner);
 
 struct SplitScore {
