@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -34,6 +36,9 @@ using Words = std::array<std::pair<const char*, T>, N>;
 constexpr Words<BeliefKind, 3> beliefs{{{"auto", BeliefKind::automatic},
                                         {"joint", BeliefKind::joint},
                                         {"independent", BeliefKind::independent}}};
+constexpr Words<TargetKind, 3> kinds{{{"auto", TargetKind::automatic},
+                                      {"number", TargetKind::number},
+                                      {"class", TargetKind::classes}}};
 constexpr Words<Rule, 2> rules{{{"linear", Rule::linear}, {"direct", Rule::direct}}};
 constexpr Words<LedgerMode, 3> ledgers{
     {{"full", LedgerMode::full}, {"average", LedgerMode::average}, {"none", LedgerMode::none}}};
@@ -81,6 +86,7 @@ void bind_options(py::module_& module) {
   bind_names(options, "target", &RegressorOptions::target);
   bind_names(options, "features", &RegressorOptions::features);
   bind_names(options, "categorical", &RegressorOptions::categorical);
+  bind_word(options, "kind", &RegressorOptions::kind, kinds);
   bind_word(options, "belief", &RegressorOptions::belief, beliefs);
   bind_word(options, "rule", &RegressorOptions::rule, rules);
   bind_word(options, "ledger", &RegressorOptions::ledger, ledgers);
@@ -169,6 +175,27 @@ Array quantile(const Regressor& self, const Rows& rows, double probability, std:
   })[0];
 }
 
+// The probabilities, rows x classes; their entropy, and what more rows could remove of it.
+py::tuple probabilities(const Regressor& self, const Rows& rows, std::size_t threads) {
+  const std::size_t classes = self.encoder().targets.front().classes.size();
+  Array probability({rows.count(), classes});
+  Array entropy(rows.count());
+  Array doubt(rows.count());
+  each_block(self, rows, threads,
+             [&, to = probability.mutable_data(), entropy_to = entropy.mutable_data(),
+              doubt_to = doubt.mutable_data()](const std::vector<Predicted>& predicted,
+                                               std::size_t first) {
+               for (std::size_t n = 0; n < predicted.size(); ++n) {
+                 const Predicted& p = predicted[n];
+                 std::copy(p.probabilities.begin(), p.probabilities.end(),
+                           to + (first + n) * classes);
+                 entropy_to[first + n] = p.entropy();
+                 doubt_to[first + n] = p.doubt();
+               }
+             });
+  return py::make_tuple(probability, entropy, doubt);
+}
+
 void require_all(const Regressor& self, const Rows& rows, const Numbers& y) {
   const std::size_t values = rows.count() * self.encoder().targets.size();
   if (static_cast<std::size_t>(y.size()) == values) return;
@@ -192,8 +219,25 @@ py::dict shares(std::span<const double> levels, std::span<const double> values) 
   return result;
 }
 
+py::dict class_metrics_dict(const ClassMetrics& metrics) {
+  using namespace py::literals;
+  py::list reliability;
+  for (const ReliabilityBin& bin : metrics.reliability) {
+    reliability.append(py::dict("rows"_a = bin.rows, "confidence"_a = bin.confidence,
+                                "accuracy"_a = bin.accuracy));
+  }
+  py::array_t<std::int64_t> confusion({metrics.classes, metrics.classes});
+  std::copy(metrics.confusion.begin(), metrics.confusion.end(), confusion.mutable_data());
+  return py::dict("rows"_a = metrics.rows, "log_loss"_a = metrics.log_loss,
+                  "brier"_a = metrics.brier, "accuracy"_a = metrics.accuracy,
+                  "balanced_accuracy"_a = metrics.balanced_accuracy,
+                  "calibration_error"_a = metrics.calibration_error, "auc"_a = metrics.auc,
+                  "reliability"_a = reliability, "confusion"_a = confusion);
+}
+
 py::dict metrics_dict(const Metrics& metrics) {
   using namespace py::literals;
+  if (metrics.classes) return class_metrics_dict(*metrics.classes);
   return py::dict("rows"_a = metrics.values, "rmse"_a = metrics.rmse, "mae"_a = metrics.mae,
                   "nll"_a = metrics.nll, "crps"_a = metrics.crps,
                   "coverage"_a = shares(Metrics::levels, metrics.coverage),
@@ -225,6 +269,16 @@ py::list evaluate(const Regressor& self, const Rows& rows, const Numbers& y, std
   py::list result;
   for (const Metrics& metrics : scores) result.append(metrics_dict(metrics));
   return result;
+}
+
+// Of classes: `rows` hold their own targets. All at once, because the area under the curve needs all rows.
+py::dict evaluate_classes(const Regressor& self, const Rows& rows, std::size_t threads) {
+  std::vector<Metrics> scores;
+  {
+    const py::gil_scoped_release unlocked;
+    scores = self.evaluate(rows.table(), threads);
+  }
+  return metrics_dict(scores.front());
 }
 
 // --------------------------------------------------------------------------------------------- reports
@@ -267,11 +321,19 @@ py::list shapes_list(const Regressor& self) {
   return shapes;
 }
 
+// A fit that was stopped early may have none.
+py::dict cavity_dict(const Regressor& self, const Metrics& metrics) {
+  if (metrics.values > 0 || !self.encoder().has_classes()) return metrics_dict(metrics);
+  const std::size_t classes = self.encoder().targets.front().classes.size();
+  return class_metrics_dict(
+      {.classes = classes, .confusion = std::vector<std::size_t>(classes * classes)});
+}
+
 py::dict report_dict(const Regressor& self) {
   using namespace py::literals;
   const FitReport& report = self.report();
   py::list cavity;
-  for (const Metrics& metrics : report.cavity) cavity.append(metrics_dict(metrics));
+  for (const Metrics& metrics : report.cavity) cavity.append(cavity_dict(self, metrics));
   py::dict dropped;
   for (const DroppedColumn& column : self.encoder().dropped) {
     dropped[py::str(column.name)] = column.reason;
@@ -341,10 +403,53 @@ py::list weights(const Regressor& self) {
 
 // --------------------------------------------------------------------------------------------- learning
 
+// Classes are texts, or numbers as the library writes them.
+py::list classes(const Regressor& self) {
+  const TargetColumn& target = self.encoder().targets.front();
+  py::list result;
+  for (const std::string& name : target.classes) {
+    if (target.text) {
+      result.append(py::str(name));
+    } else {
+      result.append(py::float_(py::str(name)));
+    }
+  }
+  return result;
+}
+
+std::string class_name(const py::handle& value) {
+  if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+  std::array<char, 32> text;
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), value.cast<double>());
+  return {text.data(), written.ptr};
+}
+
+std::vector<std::string> class_names(const py::list& values) {
+  std::vector<std::string> names;
+  for (const py::handle value : values) names.push_back(class_name(value));
+  return names;
+}
+
+// Classes that no row of the table has, but rows that come later may.
+void add_classes(const std::vector<std::string>& names, TargetColumn& target) {
+  for (const std::string& name : names) {
+    if (std::find(target.classes.begin(), target.classes.end(), name) != target.classes.end()) {
+      continue;
+    }
+    target.classes.push_back(name);
+    target.class_rows.push_back(0);
+  }
+}
+
 py::tuple fit(const Rows& rows, const RegressorOptions& options, const py::object& show,
-              const std::string& checkpoint) {
+              const std::string& checkpoint, const py::list& all_classes) {
+  const std::vector<std::string> names = class_names(all_classes);
   auto [fitted, raised] = watch(show, [&](const OnProgress& progress) {
-    return Regressor::fit(rows.table(), options, progress, {.path = checkpoint});
+    Table table = rows.table();
+    Encoder encoder = Regressor::encoder_for(table, options);
+    add_classes(names, encoder.targets.front());
+    return Regressor::fit(std::move(table), std::move(encoder), options, progress,
+                          {.path = checkpoint});
   });
   return py::make_tuple(std::move(fitted), raised);
 }
@@ -434,7 +539,9 @@ void bind_predictions(py::class_<Regressor>& regressor) {
       .def("log_density", &compare<&Predicted::log_density>, py::arg("rows"), py::arg("targets"),
            threads)
       .def("cdf", &compare<&Predicted::cdf>, py::arg("rows"), py::arg("targets"), threads)
-      .def("evaluate", &evaluate, py::arg("rows"), py::arg("targets"), threads);
+      .def("evaluate", &evaluate, py::arg("rows"), py::arg("targets"), threads)
+      .def("probabilities", &probabilities, py::arg("rows"), threads)
+      .def("evaluate_classes", &evaluate_classes, py::arg("rows"), threads);
 }
 
 void bind_class(py::module_& module) {
@@ -451,6 +558,7 @@ void bind_class(py::module_& module) {
       .def("report", &report_dict)
       .def("weights", &weights)
       .def_property_readonly("options", [](const Regressor& self) { return self.model().options; })
+      .def_property_readonly("classes", &classes)
       .def_property_readonly("features",
                              [](const Regressor& self) {
                                std::vector<std::string> names;
@@ -475,8 +583,9 @@ void bind_regressor(py::module_& module) {
       .def("__len__", &Rows::count);
   bind_options(module);
   bind_class(module);
+  module.attr("most_classes") = most_classes;
   module.def("fit", &fit, py::arg("rows"), py::arg("options"), py::arg("show") = py::none(),
-             py::arg("checkpoint") = "");
+             py::arg("checkpoint") = "", py::arg("classes") = py::list());
 }
 
 }  // namespace dma::python

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from dma._core import __version__
+from dma.classifier import DMAClassifier
 from dma.graph import (
     Argmax,
     Beliefs,
@@ -41,6 +42,7 @@ __all__ = [
     "Argmax",
     "Beliefs",
     "Between",
+    "DMAClassifier",
     "DMARegressor",
     "Equality",
     "FactorCheck",

@@ -1,28 +1,18 @@
-"""DMARegressor: the library's regressor behind scikit-learn's interface."""
+"""DMARegressor: regression behind scikit-learn's interface."""
 
 from __future__ import annotations
 
 import os
-import warnings
-from numbers import Integral, Real
 from typing import Any, Sequence
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.base import RegressorMixin
 
 from dma import _columns, _compat, _core
-
-# A fit of independent weights that reached max_epochs has not settled if its training NLL (mean per value, over
-# members) fell by more than this in the last fifth of them. After 40 epochs it fell by 0.24 on the UCI set
-# energy, which gained 0.30 in cavity NLL from twice the epochs, and by at most 0.03 on yacht, boston and
-# concrete, which gained 0.16, 0.07 and 0.10.
-_UNSETTLED = 0.1
+from dma._estimator import Estimator, real_number, seed_of, whole_number
 
 
-class DMARegressor(RegressorMixin, BaseEstimator):
+class DMARegressor(RegressorMixin, Estimator):
     """Regression that says how sure it is.
 
     A mixture of Bayesian neural networks, trained by approximate message passing: no learning rate, no
@@ -158,25 +148,29 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         categorical_features: Sequence[str | int] | None = None,
         time: float | None = None,
     ) -> None:
-        self.hidden = hidden
-        self.rule = rule
+        super().__init__(
+            hidden,
+            rule,
+            ensemble,
+            max_epochs,
+            tol,
+            patience,
+            batch_size,
+            ledger,
+            random_state,
+            n_jobs,
+            verbose,
+            belief=belief,
+            slope=slope,
+            selection=selection,
+            calibration=calibration,
+            single_precision=single_precision,
+            categorical_features=categorical_features,
+            time=time,
+        )
         self.noise = noise
-        self.ensemble = ensemble
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.patience = patience
-        self.batch_size = batch_size
-        self.ledger = ledger
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.belief = belief
-        self.slope = slope
-        self.selection = selection
-        self.calibration = calibration
-        self.single_precision = single_precision
-        self.categorical_features = categorical_features
-        self.time = time
+
+    _kind = "number"
 
     # ------------------------------------------------------------------------------------------- learning
 
@@ -200,23 +194,15 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        options = self._options()
-        names, columns, categories = self._features(X, y, reset=True)
-        targets, values, dimensions = self._targets(y, names)
-        options.features = names
-        options.target = targets
-        options.categorical = [names[k] for k in self._categories(categories, names)]
-        rows = _columns.rows("the table", names + targets, columns + values)
-        place = "" if checkpoint is None else os.fspath(checkpoint)
-        model, raised = _core.fit(rows, options, self._show(), place)
-        self._output_dimensions = dimensions
-        self._finds_columns = False
-        self.__dict__.pop("change_", None)
-        self._adopt(model)
-        if raised is not None:
-            raise raised
-        self._tell()
-        self._warn()
+        return self._fit(X, y, checkpoint)
+
+    def _fit(self, X: Any, y: Any, checkpoint: str | os.PathLike[str] | None = None) -> DMARegressor:
+        self._require_target(y)
+        target = _checked_target(y)
+        columns = _columns.columns_of_matrix(_as_matrix(target))
+        model, raised = self._fitted(X, y, columns, checkpoint)
+        self._output_dimensions = target.ndim
+        self._finish(model, raised)
         return self
 
     def partial_fit(self, X: Any, y: Any, *, data: Any = None, compare: bool = False) -> DMARegressor:
@@ -241,51 +227,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         self
         """
         if not hasattr(self, "_model"):
-            return self.fit(X, y)
-        fresh = self._table(X, y)
-        self._change("update", fresh, data, compare)
-        return self
-
-    def forget(self, X: Any, y: Any = None, *, data: Any = None, compare: bool = False) -> DMARegressor:
-        """Remove what rows taught, as if they had never been seen.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or int
-            Rows as they were learnt; or, without y, the number of a batch (``batch_rows_``).
-        y : array-like, optional
-        data : tuple (X, y), optional
-            The rows that the model was fitted to: other rows of the same batches are put back, and all that
-            remain are learnt again as in partial_fit; a joint belief is fitted anew. Without it, whole batches
-            are forgotten.
-        compare : bool, default=False
-            As in partial_fit.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dma import DMARegressor
-        >>> X = np.linspace(-1, 1, 40)[:, None]; y = X[:, 0] ** 2
-        >>> y[7] = 2                                   # wrong: it should be 0.41
-        >>> model = DMARegressor(random_state=1, noise=0.1).fit(X, y)
-        >>> before = model.predict(X[[7]])[0]
-        >>> after = model.forget(X[[7]], y[[7]]).predict(X[[7]])[0]
-        >>> bool(before > 0.5 > after), model.change_["rows_removed"]
-        (True, 1)
-        """
-        self._require_fitted()
-        if y is None and isinstance(X, Integral):
-            if X < 0:
-                raise ValueError(f"there is no batch {X}: batches are counted from 0")
-            self._change("forget_batch", int(X), data, compare)
-        elif y is None:
-            raise ValueError("forget needs rows as X and y, or the number of a batch")
-        else:
-            self._change("forget_rows", self._table(X, y), data, compare)
+            return self._fit(X, y)
+        self._change("update", self._table(X, y), data, compare)
         return self
 
     # ----------------------------------------------------------------------------------------- predicting
@@ -370,8 +313,8 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
         """
         self._require_fitted()
-        count = _whole("n_samples", n_samples, 1)
-        values = self._model.sample(self._inputs(X), count, _seed(random_state), noise)
+        count = whole_number("n_samples", n_samples, 1)
+        values = self._model.sample(self._inputs(X), count, seed_of(random_state), noise)
         values = np.moveaxis(values, 0, -1)
         return values[:, 0, :] if self._output_dimensions == 1 else values
 
@@ -398,129 +341,18 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         scores = self._model.evaluate(rows, observed, self._threads())
         return scores[0] if self._output_dimensions == 1 else scores
 
-    # ---------------------------------------------------------------------------------------------- files
-
-    def save(self, path: str | os.PathLike[str], *, slim: bool = False) -> None:
-        """Write a model file, which the command line can read too.
-
-        If writing fails, an old file of that name stays as it was.
-
-        Parameters
-        ----------
-        path : str or path
-        slim : bool, default=False
-            Leave the ledger out: smaller, but nothing can be forgotten.
-        """
-        self._require_fitted()
-        self._model.save(os.fspath(path), slim)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DMARegressor:
-        """Read a model file written by ``save`` or ``dma fit``.
-
-        A model written by the command line knows the names of its columns, in the order of its inputs
-        (``feature_names_in_``). As on the command line, a frame may have them in any order, and other columns.
-        """
-        with open(path, "rb"):
-            pass  # raises Python's own error if the file is missing
-        model = _core.Regressor.load(os.fspath(path))
-        options = model.options
-        result = cls(
-            hidden=tuple(options.hidden) or "auto",
-            rule=options.rule,
-            noise=_noise_asked_for(options),
-            ensemble=options.ensemble,
-            max_epochs=options.epochs or "auto",
-            tol=options.tolerance,
-            patience=options.patience,
-            batch_size=options.batch_size or "auto",
-            ledger=options.ledger,
-            random_state=options.seed,
-            belief=options.belief,
-            slope="auto" if options.slope is None else options.slope,
-            selection=options.selection,
-            calibration=options.calibration,
-            single_precision=options.single_precision,
-            categorical_features=options.categorical or None,
-            time=options.seconds or None,
-        )
-        names = options.features or model.features
-        result.n_features_in_ = len(names)
-        if names != _columns.numbered("x", len(names)):
-            result.feature_names_in_ = np.asarray(names, dtype=object)
-        result._output_dimensions = 1 if len(options.target) == 1 else 2
-        result._finds_columns = not options.features
-        result._adopt(model)
-        return result
-
-    # ------------------------------------------------------------------------------------------- attributes
-
-    @property
-    def coefs_mean_(self) -> list[np.ndarray]:
-        return [layer[:, :-1] for layer in self._layers(0)]
-
-    @property
-    def coefs_std_(self) -> list[np.ndarray]:
-        return [layer[:, :-1] for layer in self._layers(1)]
-
-    @property
-    def intercepts_mean_(self) -> list[np.ndarray]:
-        return [layer[:, -1] for layer in self._layers(0)]
-
-    @property
-    def intercepts_std_(self) -> list[np.ndarray]:
-        return [layer[:, -1] for layer in self._layers(1)]
-
-    @property
-    def batch_rows_(self) -> list[int]:
-        """Number of rows in each batch of the ledger; ``forget`` takes the position."""
-        self._require_fitted()
-        return self._model.batch_rows
-
-    @property
-    def input_names_(self) -> list[str]:
-        """Names of the network's inputs; a text column has one per value."""
-        self._require_fitted()
-        return self._model.input_names
-
-    def _weights(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
-        """Means and standard deviations, member by member and layer by layer: units x inputs, a bias last."""
-        self._require_fitted()
-        return self._model.weights()
-
-    def _layers(self, which: int) -> list[np.ndarray]:
-        """Means (0) or standard deviations (1) of the members of the first one's shape, stacked."""
-        members = [[layer[which].T for layer in layers] for layers in self._weights()]
-        shapes = [[layer.shape for layer in layers] for layers in members]
-        alike = [layers for layers, shape in zip(members, shapes) if shape == shapes[0]]
-        return [np.stack(layer) for layer in zip(*alike)]
+    # ------------------------------------------------------------------------------------------- inside
 
     def _more_tags(self) -> dict[str, Any]:
-        return {"allow_nan": True, "multioutput": True, "requires_y": True}
+        return {"multioutput": True}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = True
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
-    # ------------------------------------------------------------------------------------------- inside
-
-    def _require_fitted(self) -> None:
-        if not hasattr(self, "_model"):
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' before using this method."
-            )
-
     def _options(self) -> _core.Options:
-        options = _core.Options()
-        options.hidden = _hidden(self.hidden)
-        options.rule = _word("rule", self.rule)
-        options.belief = _word("belief", self.belief)
-        options.ledger = _word("ledger", self.ledger)
+        options = super()._options()
         if isinstance(self.noise, str):
             if self.noise not in ("auto", "input", "constant"):
                 raise ValueError(
@@ -532,83 +364,22 @@ class DMARegressor(RegressorMixin, BaseEstimator):
                     raise ValueError("noise='input' needs belief='joint'")
                 options.belief = "joint"
         else:
-            options.noise = _number("noise", self.noise, 0, strictly=True)
-        options.ensemble = 0 if _is_auto(self.ensemble) else _whole("ensemble", self.ensemble, 1)
-        options.batch_size = 0 if _is_auto(self.batch_size) else _whole("batch_size", self.batch_size, 1)
-        options.epochs = 0 if _is_auto(self.max_epochs) else _whole("max_epochs", self.max_epochs, 1)
-        options.patience = _whole("patience", self.patience, 0)
-        options.tolerance = _number("tol", self.tol, 0)
-        options.slope = None if _is_auto(self.slope) else _number("slope", self.slope, 0)
-        options.seconds = 0 if self.time is None else _number("time", self.time, 0, strictly=True)
-        options.selection = bool(self.selection)
-        options.calibration = bool(self.calibration)
-        options.single_precision = bool(self.single_precision)
-        options.seed = _seed(self.random_state)
-        options.threads = self._threads()
+            options.noise = real_number("noise", self.noise, 0, strictly=True)
         return options
 
-    def _threads(self) -> int:
-        return effective_n_jobs(self.n_jobs)
+    @classmethod
+    def _parameters_of(cls, options: _core.Options) -> dict[str, Any]:
+        return {**super()._parameters_of(options), "noise": _noise_asked_for(options)}
 
-    def _features(self, X: Any, y: Any = None, *, reset: bool) -> tuple[list[str], list[Any], list[int]]:
-        """Names and columns of X, and which columns have a categorical type."""
-        if not _columns.is_frame(X):
-            arrays = (X,) if y is None and not reset else (X, y)
-            options: dict[str, Any] = {"dtype": [np.float64, np.float32], "reset": reset}
-            if len(arrays) == 2:
-                options |= {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2 if reset else 1}
-            checked = _compat.validate_data(self, *arrays, allow_nan=True, **options)
-            X = checked[0] if len(arrays) == 2 else checked
-            return self._names(), _columns.columns_of_matrix(X), []
-        if 0 in X.shape:
-            what = "sample" if X.shape[0] == 0 else "feature"
-            raise ValueError(
-                f"Found a frame with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
-            )
-        if reset and y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        if y is not None:
-            check_consistent_length(X, y)
-        if not reset and self._finds_columns and set(self._names()) <= set(X.columns):
-            X = X[self._names()]
-        _compat.check_frame(self, X, reset=reset)
-        return self._names(), _columns.columns_of_frame(X), _columns.categories_of_frame(X)
-
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return _columns.numbered("x", self.n_features_in_) if names is None else list(names)
-
-    def _categories(self, found: Sequence[int], names: Sequence[str]) -> list[int]:
-        places = set(found)
-        for feature in self.categorical_features if self.categorical_features is not None else ():
-            if feature in names:
-                places.add(names.index(str(feature)))
-            elif not isinstance(feature, str) and 0 <= int(feature) < len(names):
-                places.add(int(feature))
-            else:
-                raise ValueError(f"categorical_features: X has no column {feature!r}")
-        return sorted(places)
-
-    @staticmethod
-    def _targets(y: Any, names: Sequence[str]) -> tuple[list[str], list[np.ndarray], int]:
-        """Names and columns of y, and its number of dimensions."""
-        checked = _checked_target(y)
-        matrix = _as_matrix(checked)
-        targets = _columns.target_names(y, matrix.shape[1], names)
-        return targets, _columns.columns_of_matrix(matrix), checked.ndim
-
-    def _table(self, X: Any, y: Any) -> _core.Rows:
-        """Rows with targets, for a model that knows both by name."""
-        names, columns, _ = self._features(X, y, reset=False)
+    def _known_targets(self, y: Any) -> list[_columns.Column]:
         matrix = _as_matrix(_checked_target(y))
         targets = self._model.options.target
         if matrix.shape[1] != len(targets):
             raise ValueError(f"y has {matrix.shape[1]} columns, but the model was fitted to {len(targets)}")
-        return _columns.rows("the table", names + targets, columns + _columns.columns_of_matrix(matrix))
+        return _columns.columns_of_matrix(matrix)
 
-    def _inputs(self, X: Any) -> _core.Rows:
-        names, columns, _ = self._features(X, reset=False)
-        return _columns.rows("X", names, columns)
+    def _recall_targets(self, model: _core.Regressor) -> None:
+        self._output_dimensions = 1 if len(model.options.target) == 1 else 2
 
     def _shaped(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         return tuple(array[:, 0] if self._output_dimensions == 1 else array for array in arrays)
@@ -625,76 +396,16 @@ class DMARegressor(RegressorMixin, BaseEstimator):
         rows = self._inputs(X)
         return rows, self._observed(y, len(rows))
 
-    def _change(self, how: str, what: Any, data: Any, compare: bool) -> None:
-        known = None if data is None else self._table(*data)
-        change = getattr(self._model, how)
-        model, report, raised = change(what, known, compare, self._threads(), self._show())
-        self.change_ = report
-        self._adopt(model)
-        if raised is not None:
-            raise raised
-
     def _adopt(self, model: _core.Regressor) -> None:
-        report = model.report()
-        self._model = model
-        self.n_outputs_ = len(report["noise_std"])
-        noise = np.asarray(report["noise_std"])
+        super()._adopt(model)
+        noise = np.asarray(self.report_["noise_std"])
+        self.n_outputs_ = len(noise)
         self.noise_std_ = float(noise[0]) if self._output_dimensions == 1 else noise
-        self.cavity_nll_ = report["cavity_nll"]
-        self.cavity_coverage_ = report["cavity_coverage"]
-        self.n_iter_ = report["epochs"]
-        self.stopped_ = report["stopped"]
-        self.shapes_ = report["shapes"]
-        self.certificate_ = report.pop("certificate")
-        self.train_nll_curve_ = [np.asarray(curve) for curve in report.pop("training")]
-        self.dropped_features_ = {
-            name: reason.removeprefix("named, but ") for name, reason in report.pop("dropped").items()
-        }
-        self.report_ = report
+        self.cavity_nll_ = self.report_["cavity_nll"]
+        self.cavity_coverage_ = self.report_["cavity_coverage"]
 
-    def _show(self) -> Any:
-        if _whole("verbose", self.verbose, 0) < 2:
-            return None
-
-        told = -1
-
-        def show(member: int, members: int, epoch: int, epochs: int, share: float) -> None:
-            nonlocal told
-            if int(100 * share) > told:
-                told = int(100 * share)
-                print(
-                    f"[DMARegressor] {told} %: member {member + 1} of {members}, epoch {epoch} of at most {epochs}"
-                )
-
-        return show
-
-    def _tell(self) -> None:
-        if self.verbose:
-            report = self.report_
-            print(
-                f"[DMARegressor] {report['rows']} rows, {_networks(report['members'])}, {self.n_iter_} epochs "
-                f"({self.stopped_}), noise {self.noise_std_}, cavity NLL {self.cavity_nll_:.4f}, "
-                f"{report['seconds']:.2f} s"
-            )
-
-    def _warn(self) -> None:
-        for name, reason in self.dropped_features_.items():
-            if not reason.startswith(("constant", "empty")):
-                warnings.warn(f"column '{name}' was left out: {reason}", UserWarning, stacklevel=3)
-        if self._was_cut_short():
-            warnings.warn(
-                f"the fit had not settled when its {self.n_iter_} epochs were used up; raise max_epochs",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _was_cut_short(self) -> bool:
-        """By the user's max_epochs; or, for independent weights, also by the default."""
-        if self.stopped_ != "max_epochs" or self.tol == 0 or self.patience == 0:
-            return False
-        if self._model.options.belief == "joint":
-            return not _is_auto(self.max_epochs)
-        return float(np.mean([_recent_fall(curve) for curve in self.train_nll_curve_])) > _UNSETTLED
+    def _scores_line(self) -> str:
+        return f"noise {self.noise_std_}, cavity NLL {self.cavity_nll_:.4f}"
 
 
 def _checked_target(y: Any) -> np.ndarray:
@@ -708,72 +419,12 @@ def _as_matrix(y: np.ndarray) -> np.ndarray:
     return y.reshape(len(y), -1)
 
 
-def _recent_fall(curve: np.ndarray) -> float:
-    """How far the curve fell in the last fifth of the epochs, at least one."""
-    if len(curve) < 2:
-        return np.inf
-    return float(curve[-1 - max(1, len(curve) // 5)] - curve[-1])
-
-
-def _networks(count: int) -> str:
-    return "1 network" if count == 1 else f"{count} networks"
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
-def _word(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{name} must be a string, not {value!r}")
-    return value
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, (bool, np.bool_)) and name == "verbose":
-        return int(value)
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)
-
-
-def _number(name: str, value: Any, least: float, *, strictly: bool = False) -> float:
-    good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not good or value < least or (strictly and value == least):
-        raise ValueError(
-            f"{name} must be a number {'above' if strictly else 'of at least'} {least:g}, not {value!r}"
-        )
-    return float(value)
-
-
 def _require_probability(name: str, value: float) -> None:
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1, not {value!r}")
-
-
-def _hidden(value: Any) -> list[int]:
-    if _is_auto(value):
-        return []
-    if isinstance(value, Integral):
-        value = (value,)
-    if isinstance(value, str) or not hasattr(value, "__iter__"):
-        raise ValueError(f"hidden must be 'auto', a number of units or a sequence of them, not {value!r}")
-    units = [_whole("hidden: units", count, 1) for count in value]
-    if not units:
-        raise ValueError("hidden has no layer; use 'auto' for the default")
-    return units
 
 
 def _noise_asked_for(options: _core.Options) -> Any:
     if options.noise is not None:
         return options.noise
     return "constant" if options.constant_noise else "auto"
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        seed = int(random_state)
-        if not 0 <= seed < 2**64:
-            raise ValueError(f"random_state must be from 0 to 2**64 - 1, not {seed}")
-        return seed
-    return int(check_random_state(random_state).randint(2**31))

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from dma import DMARegressor
+from dma import DMAClassifier, DMARegressor
 
 
 def quick(**options):
@@ -29,17 +29,31 @@ def quick(**options):
 
 # Every check that scikit-learn has for such an estimator, none left out, with all defaults and for the other
 # belief.
-@parametrize_with_checks([DMARegressor(), DMARegressor(belief="independent", max_epochs=20)])
+@parametrize_with_checks(
+    [
+        DMARegressor(),
+        DMARegressor(belief="independent", max_epochs=20),
+        DMAClassifier(),
+        DMAClassifier(belief="independent", max_epochs=20),
+    ]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-def test_no_check_is_skipped():
-    names = [check.func.__name__ for _, check in check_estimator(DMARegressor(), generate_only=True)]
+@pytest.mark.parametrize(
+    "estimator, own",
+    [
+        (DMARegressor(), {"check_regressors_train", "check_regressor_multioutput"}),
+        (DMAClassifier(), {"check_classifiers_train", "check_classifiers_one_label"}),
+    ],
+)
+def test_no_check_is_skipped(estimator, own):
+    names = [check.func.__name__ for _, check in check_estimator(estimator, generate_only=True)]
     assert len(names) >= 40
-    assert "check_regressors_train" in names and "check_regressor_multioutput" in names
-    assert not DMARegressor()._get_tags()["_xfail_checks"]
+    assert own <= set(names)
+    assert not estimator._get_tags()["_xfail_checks"]
 
 
 def test_pipeline(wave):
