@@ -255,14 +255,60 @@ TEST(Classes, LearnsHowSureToBe) {
   }
 }
 
+ClassLikelihood calibrated(std::size_t classes, double log_sharpness, double log_width) {
+  ClassLikelihood likelihood(classes);
+  Arrays parameters;
+  parameters.put("log_sharpness", log_sharpness);
+  parameters.put("log_width", log_width);
+  likelihood.restore(parameters);
+  return likelihood;
+}
+
+std::vector<double> times(std::vector<double> numbers, double factor) {
+  for (double& number : numbers) number *= factor;
+  return numbers;
+}
+
+// N(m, S) counts as N(a m, a^2 b S).
+TEST(Classes, CalibrationScalesMeansAndVariances) {
+  for (const std::size_t classes : {2U, 4U}) {
+    const ClassLikelihood likelihood = calibrated(classes, 0.4, -1);
+    const std::vector<double> mean = draw(likelihood.outputs(), 3, 1);
+    const std::vector<double> variance(mean.size(), 0.7);
+    const Prediction one = likelihood.predictive({mean, variance});
+    const auto scaled = times(mean, std::exp(0.4));
+    const auto wider = times(variance, std::exp(0.8 - 1));
+    const Prediction two = ClassLikelihood(classes).predictive({scaled, wider});
+    for (std::size_t c = 0; c < classes; ++c) EXPECT_NEAR(one.mean[c], two.mean[c], 1e-12);
+    EXPECT_NEAR(one.entropy[0], two.entropy[0], 1e-12);
+    const std::array target{1.0};
+    EXPECT_NEAR(likelihood.mean_nll(target, {mean, variance}),
+                ClassLikelihood(classes).mean_nll(target, {scaled, wider}), 1e-12);
+  }
+}
+
+double doubt_of(const Prediction& prediction) {
+  double sum = -prediction.entropy[0];
+  for (const double p : prediction.mean) sum += entropy_term(p);
+  return sum;
+}
+
+// As much is in doubt as without it: the rest is noise.
+TEST(Classes, AWidthAboveOneIsNoDoubt) {
+  for (const std::size_t classes : {2U, 4U}) {
+    const std::vector<double> mean = draw(classes == 2 ? 1 : classes, 3, 1);
+    const std::vector<double> variance(mean.size(), 0.7);
+    const Prediction narrow = calibrated(classes, 0.4, 0).predictive({mean, variance});
+    const Prediction wide = calibrated(classes, 0.4, 2).predictive({mean, variance});
+    EXPECT_NEAR(doubt_of(wide), doubt_of(narrow), 1e-12);
+    EXPECT_GT(wide.entropy[0], narrow.entropy[0]);
+  }
+}
+
 // One drawn function at a time, they are on average what is predicted.
 TEST(Classes, ProbabilitiesOfDrawnFunctionsAverageToThePrediction) {
   for (const std::size_t classes : {2U, 4U}) {
-    ClassLikelihood likelihood(classes);
-    Arrays parameters;
-    parameters.put("log_sharpness", 0.4);
-    parameters.put("log_width", -1.0);
-    likelihood.restore(parameters);
+    const ClassLikelihood likelihood = calibrated(classes, 0.4, -1);
     const std::size_t k = likelihood.outputs();
     const std::vector<double> mean = draw(k, 3, 1), variance(k, 0.7);
     const Prediction predicted = likelihood.predictive({mean, variance});

@@ -115,15 +115,6 @@ double mean_doubt(const Regressor& model, const Table& rows) {
   return sum / static_cast<double>(rows.rows());
 }
 
-// A width that calibration makes larger is not doubt.
-TEST(ClassTargets, DoubtFallsThoughLabelsAreNoisy) {
-  const Table rows = sectors(100, 3, 5);
-  const RegressorOptions options{.target = "y", .hidden = {20}, .ensemble = 3};
-  const double few = mean_doubt(Regressor::fit(sectors(100, 3, 1), options), rows);
-  const double many = mean_doubt(Regressor::fit(sectors(600, 3, 1), options), rows);
-  EXPECT_LT(many, few);
-}
-
 // That is what doubt means. (Independent weights stay in doubt of each other.)
 TEST(ClassTargets, MoreRowsRemoveDoubt) {
   const RegressorOptions options{
