@@ -9,22 +9,22 @@
 namespace dma {
 namespace {
 
-void require(bool holds, const std::string& message) {
+void ensure(bool holds, const std::string& message) {
   if (!holds) throw std::invalid_argument(message);
 }
 
 void validate_row(std::size_t row, double target, std::span<const double> probability) {
   constexpr double rounding = 1e-9;
   const std::string where = "row " + std::to_string(row) + ": ";
-  require(target >= 0 && target < static_cast<double>(probability.size()) &&
+  ensure(target >= 0 && target < static_cast<double>(probability.size()) &&
               target == std::floor(target),
           where + "there is no class " + std::to_string(target));
   double sum = 0;
   for (const double one : probability) {
-    require(one >= 0, where + "a probability is " + std::to_string(one));
+    ensure(one >= 0, where + "a probability is " + std::to_string(one));
     sum += one;
   }
-  require(std::abs(sum - 1) < rounding, where + "the probabilities sum to " + std::to_string(sum));
+  ensure(std::abs(sum - 1) < rounding, where + "the probabilities sum to " + std::to_string(sum));
 }
 
 // By ranks (Mann and Whitney 1947): ties share theirs.
@@ -103,8 +103,8 @@ ClassMetrics merged(const ClassMetrics& one, const ClassMetrics& other) {
 }
 
 ClassMetrics score_classes(std::span<const double> targets, std::span<const double> probabilities) {
-  require(!targets.empty(), "there are no rows");
-  require(probabilities.size() % targets.size() == 0 && probabilities.size() > targets.size(),
+  ensure(!targets.empty(), "there are no rows");
+  ensure(probabilities.size() % targets.size() == 0 && probabilities.size() > targets.size(),
           std::to_string(probabilities.size()) + " probabilities of " +
               std::to_string(targets.size()) + " rows");
   ClassMetrics metrics{.rows = targets.size(), .classes = probabilities.size() / targets.size()};

@@ -39,7 +39,9 @@ COMMANDS = [  # with their exit status
     (0, "evaluate joint new.csv --json"),
     (0, "update joint new.csv"),
     (0, "forget joint --rows new.csv"),
-    (1, f"fit train.csv --target colour {SMALL} --model none"),  # not a number
+    (1, f"fit train.csv --target colour --kind number {SMALL} --model none"),
+    (0, f"fit train.csv --target colour {SMALL} --model classes"),
+    (0, "predict classes new.csv -o predicted.csv"),
     (0, f"fit train.csv --target y {INDEPENDENT} --threads 2 --float --model independent"),
     (0, "update independent new.csv"),
     (0, "forget independent --batch 0"),
