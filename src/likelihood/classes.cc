@@ -18,6 +18,7 @@ namespace dma {
 namespace {
 
 using detail::require;
+using Eigen::ArrayXXd;
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -154,12 +155,12 @@ Averages average_of_two(double mean, double variance) {
 MatrixXd even_points(Index dimensions, Index count) {
   double root = 2;
   for (int i = 0; i < 60; ++i) root = std::pow(1 + root, 1.0 / static_cast<double>(dimensions + 1));
-  MatrixXd points(dimensions, count);
+  MatrixXd points(count, dimensions);
   for (Index j = 0; j < dimensions; ++j) {
     const double step = std::pow(root, -static_cast<double>(j + 1));
     for (Index i = 0; i < count; ++i) {
       const double place = 0.5 + static_cast<double>(i + 1) * step;
-      points(j, i) = special::normal_quantile(place - std::floor(place));
+      points(i, j) = special::normal_quantile(place - std::floor(place));
     }
   }
   return points;
@@ -179,41 +180,39 @@ class ManyClassAverages {
   // Of the row that the next calls are about.
   void set(const Outputs& row) {
     mean_ = row.mean;
-    spread_ = root_of(row.variance, row.covariance) * points_;
+    spread_ = (points_ * root_of(row.variance, row.covariance).transpose()).array();
   }
-  Averages averages() const {
-    Averages result{std::vector<double>(mean_.size()), std::vector<double>(mean_.size()), 0};
-    for_each_point({}, [&](std::span<const double> p) {
-      for (std::size_t k = 0; k < p.size(); ++k) {
-        result.mean[k] += p[k] * share();
-        result.mean_square[k] += p[k] * p[k] * share();
-        result.entropy += entropy_term(p[k]) * share();
-      }
-    });
+  Averages averages() {
+    place({});
+    const VectorXd sum = probabilities_.rowwise().sum();
+    // -sum_k p_k log p_k, with log p_k = x_k - log sum
+    const double entropy = sum.array().log().mean() -
+                           ((probabilities_ * values_).rowwise().sum() / sum.array()).mean();
+    probabilities_.colwise() /= sum.array();
+    Averages result{{}, {}, entropy};
+    for (Index k = 0; k < classes_; ++k) {
+      result.mean.push_back(probabilities_.col(k).mean());
+      result.mean_square.push_back(probabilities_.col(k).square().mean());
+    }
     return result;
   }
-  double probability(std::size_t of, const Scales& scales) const {
-    double sum = 0;
-    for_each_point(scales, [&](std::span<const double> p) { sum += p[of] * share(); });
-    return sum;
+  double probability(std::size_t of, const Scales& scales) {
+    place(scales);
+    return (probabilities_.col(static_cast<Index>(of)) / probabilities_.rowwise().sum()).mean();
   }
 
  private:
-  double share() const { return 1 / (2 * static_cast<double>(points_.cols())); }  // of a point
-
-  template <class F>
-  void for_each_point(const Scales& scales, const F& f) const {
-    std::vector<double> p(mean_.size());
-    for (Index i = 0; i < points_.cols(); ++i) {
-      for (const double side : {-scales.deviation, scales.deviation}) {
-        for (Index k = 0; k < classes_; ++k) {
-          const auto place = static_cast<std::size_t>(k);
-          p[place] = scales.mean * mean_[place] + side * spread_(k, i);
-        }
-        to_probabilities(p);
-        f(p);
-      }
+  // Outputs less the largest of their point, and their exponentials: a row per point and one per opposite.
+  void place(const Scales& scales) {
+    const Index count = points_.rows();
+    values_.resize(2 * count, classes_);
+    for (Index k = 0; k < classes_; ++k) {
+      const double mean = scales.mean * mean_[static_cast<std::size_t>(k)];
+      values_.col(k).head(count) = mean + scales.deviation * spread_.col(k);
+      values_.col(k).tail(count) = mean - scales.deviation * spread_.col(k);
     }
+    values_.colwise() -= values_.rowwise().maxCoeff().eval();
+    probabilities_ = values_.exp();
   }
 
   // The widest directions first. The covariance may be empty: the outputs are independent.
@@ -236,7 +235,8 @@ class ManyClassAverages {
   }
 
   Index classes_;
-  MatrixXd points_, spread_;
+  MatrixXd points_;
+  ArrayXXd spread_, values_, probabilities_;
   std::span<const double> mean_;
 };
 
@@ -386,6 +386,27 @@ Gaussian<double> logistic_message(Rule rule, double sign, double mean, double va
                         {sign * z.slope, curvature, 1 - variance * curvature});
 }
 
+// How much a variance flattens the logistic function of a mean (MacKay 1992).
+double flattening(double variance) { return 1 / std::sqrt(1 + std::numbers::pi / 8 * variance); }
+
+// The linear rule for more than two classes: whether a target is of class k, regressed on output k. Its probability is
+// that of the softmax of flattened means: these sum to 1, so that the messages do not move all outputs the same way.
+void regress_classes(std::size_t target, const Outputs& outputs, std::span<double> mean,
+                     std::span<double> variance) {
+  for (std::size_t k = 0; k < mean.size(); ++k) {
+    mean[k] = outputs.mean[k] * flattening(outputs.variance[k]);
+  }
+  to_probabilities(mean);
+  constexpr double least = 1e-12;  // single precision must hold what a surprise says
+  for (std::size_t k = 0; k < mean.size(); ++k) {
+    const double p = std::clamp(mean[k], least, 1 - least);
+    const double v = outputs.variance[k];
+    const double slope = p * (1 - p) * flattening(v);  // of p by the mean
+    mean[k] = outputs.mean[k] + ((k == target ? 1 : 0) - p) / slope;
+    variance[k] = p * (1 - p) / (slope * slope) - v;
+  }
+}
+
 }  // namespace
 
 ClassLikelihood::ClassLikelihood(std::size_t classes, bool learns)
@@ -417,6 +438,7 @@ void ClassLikelihood::validate(std::span<const double> targets) const {
 void ClassLikelihood::message(Rule rule, std::span<const double> target, const Outputs& outputs,
                               std::span<double> mean, std::span<double> variance) const {
   const std::size_t y = class_of(target[0]);
+  if (classes_ > 2 && rule == Rule::linear) return regress_classes(y, outputs, mean, variance);
   for (std::size_t k = 0; k < mean.size(); ++k) {
     const bool up = classes_ == 2 ? y == 1 : y == k;
     const Rest rest = classes_ == 2 ? Rest{0, 0} : rest_of(k, outputs);

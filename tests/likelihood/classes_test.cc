@@ -90,6 +90,14 @@ TEST(Classes, TermsAreFiniteHoweverSureTheNetworkIs) {
   }
 }
 
+Eigen::VectorXd probabilities(const Eigen::VectorXd& outputs) {
+  if (outputs.size() == 1) {
+    return Eigen::Vector2d(1 / (1 + std::exp(outputs[0])), 1 / (1 + std::exp(-outputs[0])));
+  }
+  const Eigen::VectorXd all = (outputs.array() - outputs.maxCoeff()).exp();
+  return all / all.sum();
+}
+
 // Probabilities, their variance and the entropy, by 100,000 samples of what is believed of the outputs.
 TEST(Classes, PredictionsAreAveragesOverTheBelief) {
   for (const std::size_t classes : {2U, 3U, 8U}) {
@@ -120,13 +128,9 @@ TEST(Classes, PredictionsAreAveragesOverTheBelief) {
         Eigen::VectorXd z(k);
         for (Eigen::Index j = 0; j < k; ++j) z[j] = random.normal();
         const Eigen::VectorXd f = mean + root * z;
-        const auto value = [&](std::size_t c) {
-          return classes == 2 ? (c == 0 ? 0 : f[0]) : f[static_cast<Eigen::Index>(c)];
-        };
-        double all = 0;
-        for (std::size_t c = 0; c < classes; ++c) all += std::exp(value(c));
+        const Eigen::VectorXd p = probabilities(f);
         for (std::size_t c = 0; c < classes; ++c) {
-          const double one = std::exp(value(c)) / all;
+          const double one = p[static_cast<Eigen::Index>(c)];
           sum[c] += one / samples;
           squares[c] += one * one / samples;
           if (one > 0) entropy -= one * std::log(one) / samples;
@@ -199,6 +203,54 @@ TEST(Classes, AMessageOfThreeIsCloseToThatOfASoftmax) {
       EXPECT_NEAR(found.mean(), belief.mean(), 0.05 * belief.stddev());
       EXPECT_NEAR(found.stddev() / belief.stddev(), 1, 0.02);
     }
+  }
+}
+
+// The linear rule regresses whether the target is of class k on output k: the slope is Cov(p_k, f_k) / v_k.
+TEST(Classes, AMessageOfManyIsARegression) {
+  const ClassLikelihood likelihood(4);
+  const std::array mean{0.3, -0.5, 1.0, 2.0}, variance{0.6, 0.4, 0.3, 0.8};
+  constexpr int samples = 200'000;
+  special::Random random(3);
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(4), with_output = sum;
+  for (int i = 0; i < samples; ++i) {
+    Eigen::VectorXd z(4), f(4);
+    for (int k = 0; k < 4; ++k) {
+      z[k] = std::sqrt(variance[static_cast<std::size_t>(k)]) * random.normal();
+      f[k] = mean[static_cast<std::size_t>(k)] + z[k];
+    }
+    const Eigen::VectorXd p = probabilities(f);
+    sum += p / samples;
+    with_output += (p.array() * z.array()).matrix() / samples;
+  }
+  for (std::size_t k = 0; k < 4; ++k) {
+    const auto at = static_cast<Eigen::Index>(k);
+    const double p = sum[at], v = variance[k], slope = with_output[at] / v;
+    for (const std::size_t y : {0U, 3U}) {
+      const G in = G::from_moments(mean[k], v);
+      const G expected = in * G::from_moments(mean[k] + ((k == y ? 1 : 0) - p) / slope,
+                                              p * (1 - p) / (slope * slope) - v);
+      const G found = in * heard(likelihood, Rule::linear, static_cast<double>(y),
+                                 {mean, variance}, k);
+      EXPECT_NEAR(found.mean(), expected.mean(), 0.03 * expected.stddev()) << k << ", " << y;
+      EXPECT_NEAR(found.stddev() / expected.stddev(), 1, 0.02) << k << ", " << y;
+    }
+  }
+}
+
+// Outputs that are known equally well are moved apart, and not all the same way, however wrong they were.
+TEST(Classes, MessagesDoNotMoveAllOutputsTogether) {
+  const ClassLikelihood likelihood(3);
+  const std::array mean{1.0, -7.0, 9.0}, variance{0.5, 0.5, 0.5};
+  for (const double y : {0.0, 1.0, 2.0}) {
+    double sum = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const G in = G::from_moments(mean[k], variance[k]);
+      const G belief = in * heard(likelihood, Rule::linear, y, {mean, variance}, k);
+      EXPECT_LE(belief.variance(), variance[k]);
+      sum += belief.mean() - mean[k];
+    }
+    EXPECT_NEAR(sum, 0, 1e-9) << y;
   }
 }
 

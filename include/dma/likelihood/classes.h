@@ -36,9 +36,10 @@ class ClassLikelihood final : public Likelihood {
   std::size_t outputs() const override { return classes_ == 2 ? 1 : classes_; }
   std::size_t targets() const override { return 1; }
   void validate(std::span<const double> targets) const override;
-  // Given the others, an output x is on one side of L = log sum exp of all others: the factor is the logistic function of
-  // x - L for the class of the target and of L - x for every other. L has a Gaussian belief by its first two derivatives
-  // (exact for two classes).
+  // Rule::direct: given the others, an output x is on one side of L = log sum exp of all others: the factor is the logistic
+  // function of x - L for the class of the target and of L - x for every other. L has a Gaussian belief by its first two
+  // derivatives (exact for two classes).
+  // Rule::linear: the same for two classes; for more, whether the target is of a class is regressed on its output.
   void message(Rule rule, std::span<const double> target, const Outputs& outputs,
                std::span<double> mean, std::span<double> variance) const override;
   std::unique_ptr<RowTerms> terms(std::span<const double> targets,
