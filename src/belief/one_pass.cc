@@ -51,7 +51,7 @@ void OnePass<T>::sweep_through(Prediction& cavity) {
   std::unique_ptr<Likelihood> as_it_was = known_.likelihood->clone();
   for (std::size_t row = 0; row < rows(); ++row) {
     message_.hear(sweep_, known_.batches.target(row));
-    keep_outputs();
+    if (known_.own.cavity_score) keep_outputs();
     if (known_.likelihood->follow(message_.target(), message_.outputs())) {
       predict_kept(*as_it_was, cavity);
       as_it_was = known_.likelihood->clone();
@@ -84,6 +84,7 @@ void OnePass<T>::keep_outputs() {
 
 template <std::floating_point T>
 void OnePass<T>::predict_kept(const Likelihood& likelihood, Prediction& cavity) {
+  if (kept_.mean.empty()) return;
   const Prediction more = likelihood.predictive(kept_.outputs());
   append(more.mean, cavity.mean);
   append(more.epistemic_variance, cavity.epistemic_variance);

@@ -630,6 +630,18 @@ TEST(Learn, IsOneEpochWithoutALedger) {
   }
 }
 
+TEST(Learn, WithoutAScoreLearnsTheSame) {
+  const Table table = wave(50, 0.3, 1);
+  const TrainingOptions options{.ledger = LedgerMode::none};
+  IndependentBelief<double> scored(small(), draw_prior(small(), 1), options);
+  IndependentBelief<double> silent(small(), draw_prior(small(), 1), options,
+                                   {.cavity_score = false});
+  EXPECT_EQ(scored.learn(table.data()).mean.size(), 50U);
+  EXPECT_TRUE(silent.learn(table.data()).mean.empty());
+  EXPECT_EQ(scored.posterior().tau, silent.posterior().tau);
+  EXPECT_EQ(scored.posterior().rho, silent.posterior().rho);
+}
+
 TEST(Learn, FindsTheNoise) {
   for (const double noise : {0.1, 0.5}) {
     const Table table = wave(20'000, noise, 3);

@@ -230,8 +230,8 @@ TEST(Classes, AMessageOfManyIsARegression) {
       const G in = G::from_moments(mean[k], v);
       const G expected = in * G::from_moments(mean[k] + ((k == y ? 1 : 0) - p) / slope,
                                               p * (1 - p) / (slope * slope) - v);
-      const G found = in * heard(likelihood, Rule::linear, static_cast<double>(y),
-                                 {mean, variance}, k);
+      const G found =
+          in * heard(likelihood, Rule::linear, static_cast<double>(y), {mean, variance}, k);
       EXPECT_NEAR(found.mean(), expected.mean(), 0.03 * expected.stddev()) << k << ", " << y;
       EXPECT_NEAR(found.stddev() / expected.stddev(), 1, 0.02) << k << ", " << y;
     }

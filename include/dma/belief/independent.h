@@ -91,9 +91,9 @@ class IndependentBelief final : public Belief {
   void drop_ledger() override;
 
   // Learns rows that are not kept, for data that do not fit into memory: one sweep, example by example. Returns
-  // what was predicted of each before its own update. Mode none only; nothing may have been appended. If the noise
-  // is learnt, then on the way (src/likelihood/noise.h), and stop_learning() takes the last rows into account.
-  // NumericalBreakdown counts the calls as batches.
+  // what was predicted of each before its own update; nothing without cavity_score. Mode none only; nothing may have
+  // been appended. If the noise is learnt, then on the way (src/likelihood/noise.h), and stop_learning() takes the last
+  // rows into account. NumericalBreakdown counts the calls as batches.
   Prediction learn(const Data& rows);
   void stop_learning();
   // Certifies the belief as it is, over these rows.
