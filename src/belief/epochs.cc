@@ -37,7 +37,7 @@ Epochs<T>::Epochs(IndependentState<T>& state)
       cavity_rho_(state.weights()),
       start_mean_(state.weights()),
       start_variance_(state.weights()),
-      message_(*state.likelihood, state.own.rule) {}
+      message_(*state.likelihood, state.own) {}
 
 template <std::floating_point T>
 FitResult Epochs<T>::fit(const std::function<void(bool)>& after_epoch) {

@@ -23,6 +23,8 @@ void validate(const TrainingOptions& options, const IndependentOptions& own) {
   detail::validate(options);
   require(own.relative_tolerance >= 0,
           "relative_tolerance must not be negative, got " + std::to_string(own.relative_tolerance));
+  require(own.likelihood_power > 0 && std::isfinite(own.likelihood_power),
+          "likelihood_power must be positive, got " + std::to_string(own.likelihood_power));
   require(
       own.cavity_score || !options.likelihood->learns() || own.noise_source != NoiseSource::cavity,
       "noise cannot be learnt from the cavity without cavity_score");

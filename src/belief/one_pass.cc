@@ -7,7 +7,7 @@ OnePass<T>::OnePass(IndependentState<T>& state)
     : known_(state),
       sweep_(state.architecture(), state.own.rule,
              state.own.readable_kernel ? kernels::scalar<T>() : kernels::simd<T>()),
-      message_(*state.likelihood, state.own.rule) {}
+      message_(*state.likelihood, state.own) {}
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <dma/belief/independent.h>
 #include <dma/likelihood/likelihood.h>
 
 #include "layers/sweep.h"
@@ -15,9 +16,10 @@ namespace dma::detail {
 template <std::floating_point T>
 class OutputMessage {
  public:
-  OutputMessage(const Likelihood& likelihood, Rule rule)
+  OutputMessage(const Likelihood& likelihood, const IndependentOptions& own)
       : likelihood_(likelihood),
-        rule_(rule),
+        rule_(own.rule),
+        power_(own.likelihood_power),
         target_(likelihood.targets()),
         output_mean_(likelihood.outputs()),
         output_variance_(output_mean_),
@@ -36,7 +38,7 @@ class OutputMessage {
     likelihood_.message(rule_, target_, outputs(), to_mean_, to_variance_);
     for (std::size_t k = 0; k < mean_.size(); ++k) {
       mean_[k] = T(to_mean_[k]);
-      variance_[k] = T(to_variance_[k]);
+      variance_[k] = T(to_variance_[k] / power_);
     }
   }
 
@@ -48,6 +50,7 @@ class OutputMessage {
  private:
   const Likelihood& likelihood_;
   Rule rule_;
+  double power_;
   std::vector<double> target_, output_mean_, output_variance_, to_mean_, to_variance_;
   std::vector<T> mean_, variance_;
 };
@@ -56,9 +59,10 @@ class OutputMessage {
 template <>
 class OutputMessage<double> {
  public:
-  OutputMessage(const Likelihood& likelihood, Rule rule)
+  OutputMessage(const Likelihood& likelihood, const IndependentOptions& own)
       : likelihood_(likelihood),
-        rule_(rule),
+        rule_(own.rule),
+        power_(own.likelihood_power),
         mean_(likelihood.outputs()),
         variance_(likelihood.outputs()) {}
 
@@ -66,6 +70,7 @@ class OutputMessage<double> {
     target_ = target;
     outputs_ = {sweep.output_mean(), sweep.output_variance()};
     likelihood_.message(rule_, target_, outputs_, mean_, variance_);
+    for (double& one : variance_) one /= power_;
   }
 
   std::span<const double> mean() const { return mean_; }
@@ -76,6 +81,7 @@ class OutputMessage<double> {
  private:
   const Likelihood& likelihood_;
   Rule rule_;
+  double power_;
   std::span<const double> target_;
   Outputs outputs_;
   std::vector<double> mean_, variance_;

@@ -630,6 +630,25 @@ TEST(Learn, IsOneEpochWithoutALedger) {
   }
 }
 
+// A Gaussian counted four times is one of a quarter of the noise.
+TEST(Learn, APowerOfTheLikelihoodCountsRowsMoreThanOnce) {
+  const Table table = wave(50, 0.3, 1);
+  const auto posterior = [&](double variance, double power) {
+    IndependentBelief<double> belief(
+        small(), draw_prior(small(), 1),
+        {.ledger = LedgerMode::none, .likelihood = gaussian({.variance = {variance}})},
+        {.likelihood_power = power});
+    belief.learn(table.data());
+    return belief.posterior();
+  };
+  EXPECT_EQ(posterior(1, 4).tau, posterior(0.25, 1).tau);
+  EXPECT_EQ(posterior(1, 4).rho, posterior(0.25, 1).rho);
+  EXPECT_NE(posterior(1, 4).rho, posterior(1, 1).rho);
+  for (const double power : {0.0, -1.0, std::nan("")}) {
+    expect_refusal([&] { posterior(1, power); }, "likelihood_power must be positive");
+  }
+}
+
 TEST(Learn, WithoutAScoreLearnsTheSame) {
   const Table table = wave(50, 0.3, 1);
   const TrainingOptions options{.ledger = LedgerMode::none};

@@ -44,6 +44,8 @@ struct IndependentOptions {
   std::size_t belief_from_epoch = never;
   // Noise that is learnt becomes, after each epoch, that of the largest likelihood.
   NoiseSource noise_source = NoiseSource::cavity;
+  // The likelihood's message of every row counts so many times: above 1 the posterior is colder, below 1 warmer.
+  double likelihood_power = 1;
   bool readable_kernel = false;  // the scalar kernel that calls the factor library; for tests
   // What a fit says about itself; off only to measure what saying it costs.
   bool certificate = true;
