@@ -18,6 +18,8 @@ struct Problem {
   std::span<const double> inputs, targets;  // rows x inputs, rows x outputs, row-major
   std::size_t rows;
   double noise_variance;
+  // Adam only: targets are numbers of classes, one per row, and the outputs go through a softmax.
+  bool classes = false;
 
   // Every mean below is over the rows and outputs.
   std::size_t observations() const { return rows * network.outputs(); }

@@ -43,8 +43,8 @@ const TorchFunctions& needed_functions() {
 }
 
 TorchProblem for_module(const Problem& problem) {
-  TorchProblem result{
-      {}, problem.inputs.data(), problem.targets.data(), problem.rows, problem.noise_variance};
+  TorchProblem result{{},           problem.inputs.data(),  problem.targets.data(),
+                      problem.rows, problem.noise_variance, problem.classes};
   const Architecture& network = problem.network;
   for (std::size_t l = 0; l < network.layers(); ++l) {
     const double slope = l + 1 < network.layers() ? network.slope(l) : 1;

@@ -13,6 +13,7 @@ void add_honesty(Plan& plan);
 void add_threads(Plan& plan);
 void add_graph(Plan& plan);
 void add_joint(Plan& plan);
+void add_images(Plan& plan);
 
 // The leaky ReLU, nanoseconds per unit: kernels/activation {forward,backward linear,backward direct}/{float,double}.
 void add_activations(Plan& plan);

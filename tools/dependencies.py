@@ -66,7 +66,7 @@ SHIPPED = {
             "compressed tables",
             "Zlib",
             packages="zlib1g-dev",
-            parts="src paper tests fuzz",
+            parts="src paper bench tests fuzz",
             headers="zlib.h",
             cmake="ZLIB",
             libraries="z",
@@ -247,6 +247,7 @@ UNSHIPPED = {
             headers="benchmark",
             cmake="benchmark",
         ),
+        Dependency("Fashion-MNIST", "images of the benchmarks", "MIT", packages="dataset-fashion-mnist"),
         Dependency(
             "mpmath",
             "reference tables with 50 digits",

@@ -106,7 +106,9 @@ struct Data {
   Data(const TorchProblem& problem, const std::vector<double>& prior_precision,
        torch::ScalarType type = torch::kDouble)
       : inputs(matrix(problem.inputs, problem.rows, problem.layers.front().inputs, type)),
-        targets(matrix(problem.targets, problem.rows, problem.layers.back().width, type)) {
+        targets(problem.classes
+                    ? matrix(problem.targets, problem.rows, 1, torch::kLong).squeeze(1)
+                    : matrix(problem.targets, problem.rows, problem.layers.back().width, type)) {
     if (!prior_precision.empty()) precision = matrices(problem, prior_precision.data(), type);
   }
 
@@ -136,7 +138,8 @@ Tensor shuffled(std::size_t rows, std::mt19937_64& random) {
 class AdamTraining {
  public:
   AdamTraining(const TorchProblem& problem, const double* start, const AdamOptions& options)
-      : noise_(problem.noise_variance),
+      : classes_(problem.classes),
+        noise_(problem.noise_variance),
         batch_size_(signed_size(options.batch_size)),
         random_(options.seed),
         type_(options.single_precision ? torch::kFloat : torch::kDouble),
@@ -160,7 +163,8 @@ class AdamTraining {
   double train_nll() const {
     const torch::NoGradGuard no_gradient;
     constexpr double two_pi = 6.283185307179586;
-    return nll(data_.inputs, data_.targets).item<double>() + std::log(two_pi * noise_) / 2;
+    const double constant = classes_ ? 0 : std::log(two_pi * noise_) / 2;
+    return nll(data_.inputs, data_.targets).item<double>() + constant;
   }
 
   std::vector<double> weights() const { return network_.weights(); }
@@ -174,6 +178,7 @@ class AdamTraining {
  private:
   // The mean loss, without the constant.
   Tensor nll(const Tensor& inputs, const Tensor& targets) const {
+    if (classes_) return torch::cross_entropy_loss(network_(inputs), targets);
     return torch::mse_loss(network_(inputs), targets) / (2 * noise_);
   }
 
@@ -187,6 +192,7 @@ class AdamTraining {
     optimizer_->step();
   }
 
+  bool classes_;
   double noise_;
   std::int64_t batch_size_;
   std::mt19937_64 random_;

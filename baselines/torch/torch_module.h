@@ -45,6 +45,8 @@ struct TorchProblem {
   const double *inputs, *targets;  // rows x inputs, rows x outputs
   std::size_t rows;
   double noise_variance;
+  bool classes =
+      false;  // targets are numbers of classes, one per row, and outputs go through a softmax
 };
 
 struct TorchFunctions {

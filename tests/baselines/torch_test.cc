@@ -118,6 +118,22 @@ TEST(Torch, BatchesSeeEveryRowOnce) {
   EXPECT_LT((vector(whole) - vector(all)).cwiseAbs().maxCoeff<Eigen::PropagateNaN>(), 1e-9);
 }
 
+// Two classes whose outputs are w0 x and w1 x: the loss is log(1 + exp(-+(w1 - w0) x)), and Adam lowers it.
+TEST(Torch, ClassesHaveTheLossOfASoftmax) {
+  const std::vector<double> inputs{0.5, -1, 2}, targets{1, 0, 0}, start{0.3, -0.4};
+  const Problem problem{{.widths = {1, 2}}, inputs, targets, 3, 1, true};
+  const auto nll = [&](const std::vector<double>& w) {
+    double sum = 0;
+    for (std::size_t n = 0; n < 3; ++n) {
+      sum += std::log1p(std::exp((targets[n] > 0 ? -1 : 1) * (w[1] - w[0]) * inputs[n]));
+    }
+    return sum / 3;
+  };
+  const AdamResult result = train_adam(problem, start, {.learning_rate = 0.01, .epochs = 5});
+  EXPECT_NEAR(result.train_nll.back(), nll(result.weights), 1e-12);
+  EXPECT_LT(result.train_nll.back(), nll(start));
+}
+
 TEST(Torch, SaysWhenItDiverged) {
   const Example e = examples()[0];
   const AdamResult result = train_adam(e.problem(), e.weights, {.learning_rate = 1e200});
