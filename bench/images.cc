@@ -40,12 +40,25 @@ struct Images {
   std::size_t pixels() const { return inputs.size() / count(); }
 };
 
+std::string images_of(const std::string& part) {
+  return fmt::format("{}/{}-images-idx3-ubyte.gz", folder, part);
+}
+std::string labels_of(const std::string& part) {
+  return fmt::format("{}/{}-labels-idx1-ubyte.gz", folder, part);
+}
+
+bool are_there() {
+  bool all = true;
+  for (const char* part : {"train", "t10k"}) {
+    all =
+        all && std::filesystem::exists(images_of(part)) && std::filesystem::exists(labels_of(part));
+  }
+  return all;
+}
+
 Images read_images(const std::string& part) {
-  const auto path = [&](const char* what) {
-    return fmt::format("{}/{}-{}.gz", folder, part, what);
-  };
-  const ByteArray images = read_idx(path("images-idx3-ubyte"));
-  const ByteArray labels = read_idx(path("labels-idx1-ubyte"));
+  const ByteArray images = read_idx(images_of(part));
+  const ByteArray labels = read_idx(labels_of(part));
   if (images.sizes.size() != 3 || labels.sizes.size() != 1 || images.sizes[0] != labels.sizes[0]) {
     throw std::runtime_error(fmt::format("{}: {} has not one label per image", folder, part));
   }
@@ -237,7 +250,7 @@ void add_target(Plan& plan, const std::string& name, double most) {
 }  // namespace
 
 void add_images(Plan& plan) {
-  if (!std::filesystem::exists(folder)) {
+  if (!are_there()) {
     plan.note(fmt::format("NO IMAGES: install the package {}", package));
     return;
   }
