@@ -397,7 +397,9 @@ void regress_classes(std::size_t target, const Outputs& outputs, std::span<doubl
     mean[k] = outputs.mean[k] * flattening(outputs.variance[k]);
   }
   to_probabilities(mean);
-  constexpr double least = 1e-12;  // single precision must hold what a surprise says
+  // What is less probable still gets the same push, with next to no precision: only its mean and variance would be too
+  // large for single precision.
+  constexpr double least = 1e-12;
   for (std::size_t k = 0; k < mean.size(); ++k) {
     const double p = std::clamp(mean[k], least, 1 - least);
     const double v = outputs.variance[k];
