@@ -67,7 +67,7 @@ Images read_images(const std::string& part) {
   return result;
 }
 
-struct Task {
+struct ImageTask {
   Images train, test;
 };
 
@@ -75,7 +75,7 @@ struct Task {
 constexpr double least_pixel_variance = 0.03;
 
 // Every pixel less its mean over the training images, in deviations.
-void standardise(Task& task) {
+void standardise(ImageTask& task) {
   const std::size_t pixels = task.train.pixels();
   for (std::size_t j = 0; j < pixels; ++j) {
     double sum = 0;
@@ -95,20 +95,20 @@ void standardise(Task& task) {
   }
 }
 
-Task read_task() {
-  Task task{read_images("train"), read_images("t10k")};
+ImageTask read_image_task() {
+  ImageTask task{read_images("train"), read_images("t10k")};
   standardise(task);
   return task;
 }
 
-Architecture network_of(const Task& task) {
+Architecture network_of(const ImageTask& task) {
   return {.widths = {task.train.pixels(), 256, 256, classes}, .slopes = {0}};
 }
 
 // ---- Methods -----------------------------------------------------------------------------------------------
 
 // After each pass: its processor seconds, and how the test images were predicted.
-struct Curve {
+struct ClassCurve {
   std::vector<double> seconds;
   std::vector<ClassMetrics> scores;
 };
@@ -163,11 +163,11 @@ double power_of(std::size_t pass, std::size_t passes) {
 }
 
 template <class T>
-Curve train_ours(const Task& task, std::size_t passes) {
+ClassCurve train_ours(const ImageTask& task, std::size_t passes) {
   const Architecture network = network_of(task);
   WeightPrior known = draw_prior(network, 1, prior_scale);
   Batches batches(task.train);
-  Curve curve;
+  ClassCurve curve;
   for (std::size_t pass = 0; pass < passes; ++pass) {
     const double begin = processor_seconds();
     IndependentBelief<T> belief(
@@ -197,7 +197,7 @@ void to_probabilities(std::span<double> outputs) {
   }
 }
 
-Curve train_adam(const Task& task, std::size_t passes, std::size_t batch) {
+ClassCurve train_adam(const ImageTask& task, std::size_t passes, std::size_t batch) {
   const Architecture network = network_of(task);
   const baselines::Problem problem{
       network, task.train.inputs, task.train.labels, task.train.count(), 1, true};
@@ -209,7 +209,7 @@ Curve train_adam(const Task& task, std::size_t passes, std::size_t batch) {
                                        .held_out = task.test.inputs.data(),
                                        .held_out_rows = task.test.count()});
   to_probabilities(result.held_out);
-  Curve curve{result.epoch_seconds, {}};
+  ClassCurve curve{result.epoch_seconds, {}};
   const std::size_t size = task.test.count() * classes;
   for (std::size_t first = 0; first < result.held_out.size(); first += size) {
     curve.scores.push_back(
@@ -220,7 +220,7 @@ Curve train_adam(const Task& task, std::size_t passes, std::size_t batch) {
 
 // ---- Report ------------------------------------------------------------------------------------------------
 
-void add_scores(Results& results, const std::string& name, const Curve& curve) {
+void add_scores(Results& results, const std::string& name, const ClassCurve& curve) {
   for (std::size_t pass = 0; pass < curve.seconds.size(); ++pass) {
     const ClassMetrics& score = curve.scores[pass];
     const std::string at = fmt::format("{}/pass {:02}/", name, pass + 1);
@@ -233,7 +233,7 @@ void add_scores(Results& results, const std::string& name, const Curve& curve) {
 
 template <class Train>
 void add_method(Plan& plan, const std::string& name, const Train& train) {
-  const auto curve = std::make_shared<Curve>();
+  const auto curve = std::make_shared<ClassCurve>();
   plan.once(name + "/all passes", "s", 1, [curve, train] {
     *curve = train();
     return std::accumulate(curve->seconds.begin(), curve->seconds.end(), 0.0);
@@ -254,7 +254,7 @@ void add_images(Plan& plan) {
     plan.note(fmt::format("NO IMAGES: install the package {}", package));
     return;
   }
-  const auto task = std::make_shared<const Task>(read_task());
+  const auto task = std::make_shared<const ImageTask>(read_image_task());
   const std::size_t passes = plan.quick ? 1 : 10;
   const std::string ours = "images/float";
   add_method(plan, ours, [=] { return train_ours<float>(*task, passes); });
