@@ -17,8 +17,8 @@ void validate_row(std::size_t row, double target, std::span<const double> probab
   constexpr double rounding = 1e-9;
   const std::string where = "row " + std::to_string(row) + ": ";
   ensure(target >= 0 && target < static_cast<double>(probability.size()) &&
-              target == std::floor(target),
-          where + "there is no class " + std::to_string(target));
+             target == std::floor(target),
+         where + "there is no class " + std::to_string(target));
   double sum = 0;
   for (const double one : probability) {
     ensure(one >= 0, where + "a probability is " + std::to_string(one));
@@ -105,8 +105,8 @@ ClassMetrics merged(const ClassMetrics& one, const ClassMetrics& other) {
 ClassMetrics score_classes(std::span<const double> targets, std::span<const double> probabilities) {
   ensure(!targets.empty(), "there are no rows");
   ensure(probabilities.size() % targets.size() == 0 && probabilities.size() > targets.size(),
-          std::to_string(probabilities.size()) + " probabilities of " +
-              std::to_string(targets.size()) + " rows");
+         std::to_string(probabilities.size()) + " probabilities of " +
+             std::to_string(targets.size()) + " rows");
   ClassMetrics metrics{.rows = targets.size(), .classes = probabilities.size() / targets.size()};
   const auto rows = static_cast<double>(metrics.rows);
   metrics.confusion.resize(metrics.classes * metrics.classes);
