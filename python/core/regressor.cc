@@ -179,8 +179,8 @@ Array quantile(const Regressor& self, const Rows& rows, double probability, std:
 py::tuple probabilities(const Regressor& self, const Rows& rows, std::size_t threads) {
   const std::size_t classes = self.encoder().targets.front().classes.size();
   Array probability({rows.count(), classes});
-  Array entropy(rows.count());
-  Array doubt(rows.count());
+  Array entropy(static_cast<py::ssize_t>(rows.count()));
+  Array doubt(static_cast<py::ssize_t>(rows.count()));
   each_block(self, rows, threads,
              [&, to = probability.mutable_data(), entropy_to = entropy.mutable_data(),
               doubt_to = doubt.mutable_data()](const std::vector<Predicted>& predicted,
