@@ -157,6 +157,7 @@ struct Between {
                               std::to_string(lower) + " and " + std::to_string(upper));
     }
     const Inside inside = truncated(x);
+    if (inside.kept == 0) return Gaussian<double>::point(inside.mean);
     const double rho = x.rho * inside.cut / inside.kept;
     const double tau = x.rho * inside.pull / inside.kept;
     if (!(rho > 0)) return Gaussian<double>::uniform();  // so wide that the cut rounds to zero
