@@ -259,11 +259,12 @@ struct KnownTarget {
       {};  // of the first that differ, one more than there may be classes
 };
 
-void take_target(const Table& piece, std::span<const std::size_t> rows, KnownTarget& known) {
-  const Column& column = column_of(piece, known.column.name);
+// The cells are read as numbers.
+void take_target(const Table& piece, const Cells& cells, std::span<const std::size_t> rows,
+                 KnownTarget& known) {
+  const Column& column = *cells.column;
   accept_type(piece, column, known.column);
   known.column.rows += rows.size();
-  const Cells cells = target_cells(piece, {.name = column.name});
   take_numbers(piece, cells, rows, target_expectation, known.numbers);
   if (column.is_text) return take_texts(piece, column, rows, known.column.texts);
   for (const std::size_t row : rows) {
@@ -406,7 +407,9 @@ class EncoderBuilder::State {
     const auto rows = rows_with(targets, piece.rows());
     rows_ += piece.rows();
     rows_with_target_ += rows.size();
-    for (KnownTarget& target : targets_) take_target(piece, rows, target);
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      take_target(piece, targets[k], rows, targets_[k]);
+    }
     for (KnownColumn& known : features_) {
       take_feature(piece, column_of(piece, known.name), rows, known);
     }

@@ -1,11 +1,9 @@
 """DMAClassifier: learning, predicting, what it says about itself, files, errors."""
 
 import copy
-import json
 import os
 import pickle
 import signal
-import subprocess
 import threading
 import warnings
 
@@ -24,8 +22,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dma import DMAClassifier, DMARegressor
-
-COMMAND = os.environ.get("DMA_COMMAND")
 
 
 def quick(**options):
@@ -379,76 +375,6 @@ def test_a_file_of_the_other_kind(tmp_path):
     DMARegressor(hidden=3, ensemble=1, max_epochs=5, tol=0).fit(X, y).save(tmp_path / "numbers")
     with pytest.raises(ValueError, match="target is a number; use DMARegressor.load"):
         DMAClassifier.load(tmp_path / "numbers")
-
-
-# --------------------------------------------------------------------------------------- the command line
-
-
-def dma(*arguments):
-    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-TARGETS = {
-    "text": np.array(["row9", "row10", "b"]),
-    "numbers": np.array([2, 10, -1]),
-    "booleans": np.array([False, True, True]),
-}
-
-
-@pytest.mark.skipif(not COMMAND, reason="DMA_COMMAND does not name the dma command")
-@pytest.mark.parametrize("belief", ["joint", "independent"])
-@pytest.mark.parametrize("labels", TARGETS.values(), ids=TARGETS)
-def test_same_bits_as_the_command(tmp_path, labels, belief):
-    X, y = ring()
-    frame = pd.DataFrame(X, columns=["a", "b"]).assign(word=np.array(["u", "v"])[(X[:, 0] > 1).astype(int)])
-    table = frame.assign(kind=labels[y])
-    csv, path = tmp_path / "rows.csv", tmp_path / "model.safetensors"
-    table.to_csv(csv, index=False)
-    options = ["--belief", belief, "--hidden", 6, "--ensemble", 2, "--epochs", 15, "--tolerance", 0]
-    said = json.loads(
-        dma(
-            "fit",
-            csv,
-            "--target",
-            "kind",
-            "--kind",
-            "class",
-            "--seed",
-            3,
-            "--model",
-            path,
-            "--json",
-            *options,
-        )
-    )
-    model = quick(belief=belief, hidden=6, ensemble=2, max_epochs=15, random_state=3).fit(
-        frame, table["kind"]
-    )
-    assert said["cavity"]["log_loss"] == model.cavity_log_loss_
-    assert said["epochs"] == model.n_iter_
-    assert said["certificate"] == model.certificate_
-    loaded = DMAClassifier.load(path)
-    same_everywhere(loaded, model, frame)
-    for one, other in zip(loaded.coefs_mean_ + loaded.coefs_std_, model.coefs_mean_ + model.coefs_std_):
-        assert_array_equal(one, other)
-    # What the command predicts with the model of Python.
-    model.save(path)
-    dma("predict", path, csv, "-o", tmp_path / "predicted.csv")
-    written = pd.read_csv(tmp_path / "predicted.csv", float_precision="round_trip")
-    assert_array_equal(written[[f"p_{name}" for name in model.classes_]], model.predict_proba(frame))
-    assert_array_equal(written["doubt"], model.doubt(frame))
-    assert_array_equal(written["class"], model.predict(frame))
-    scores = json.loads(dma("evaluate", path, csv, "--json"))
-    assert scores["log_loss"] == model.evaluate(frame, table["kind"])["log_loss"]
-    # Rows are known by what stands in their cells, whoever learnt them.
-    table[:3].to_csv(tmp_path / "three.csv", index=False)
-    dma("forget", path, "--rows", tmp_path / "three.csv")
-    model.forget(frame[:3], table["kind"][:3])
-    assert_array_equal(DMAClassifier.load(path).predict_proba(frame), model.predict_proba(frame))
-    dma("update", path, tmp_path / "three.csv")
-    model.partial_fit(frame[:3], table["kind"][:3])
-    assert_array_equal(DMAClassifier.load(path).predict_proba(frame), model.predict_proba(frame))
 
 
 # --------------------------------------------------------------------------------- scikit-learn's tools

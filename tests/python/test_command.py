@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from dma import DMARegressor
+from dma import DMAClassifier, DMARegressor
+from test_classifier import quick, ring, same_everywhere
 
 COMMAND = os.environ.get("DMA_COMMAND")
 pytestmark = pytest.mark.skipif(not COMMAND, reason="DMA_COMMAND does not name the dma command")
@@ -129,3 +130,62 @@ def test_the_way_through_python_costs_next_to_nothing():
         model = DMARegressor(hidden=50, ensemble=2, random_state=1).fit(X, y)
         shares.append((time.perf_counter() - start) / model.report_["seconds"])
     assert min(shares) < 1.03
+
+
+CLASSES = {
+    "text": np.array(["row9", "row10", "b"]),
+    "numbers": np.array([2, 10, -1]),
+    "booleans": np.array([False, True, True]),
+}
+
+
+@pytest.mark.parametrize("belief", ["joint", "independent"])
+@pytest.mark.parametrize("labels", CLASSES.values(), ids=CLASSES)
+def test_same_bits_of_classes(tmp_path, labels, belief):
+    X, y = ring()
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(word=np.array(["u", "v"])[(X[:, 0] > 1).astype(int)])
+    rows = frame.assign(kind=labels[y])
+    csv, path = tmp_path / "rows.csv", tmp_path / "model.safetensors"
+    rows.to_csv(csv, index=False)
+    options = ["--belief", belief, "--hidden", 6, "--ensemble", 2, "--epochs", 15, "--tolerance", 0]
+    said = json.loads(
+        dma(
+            "fit",
+            csv,
+            "--target",
+            "kind",
+            "--kind",
+            "class",
+            "--seed",
+            3,
+            "--model",
+            path,
+            "--json",
+            *options,
+        )
+    )
+    model = quick(belief=belief, hidden=6, ensemble=2, max_epochs=15, random_state=3).fit(frame, rows["kind"])
+    assert said["cavity"]["log_loss"] == model.cavity_log_loss_
+    assert said["epochs"] == model.n_iter_
+    assert said["certificate"] == model.certificate_
+    loaded = DMAClassifier.load(path)
+    same_everywhere(loaded, model, frame)
+    for one, other in zip(loaded.coefs_mean_ + loaded.coefs_std_, model.coefs_mean_ + model.coefs_std_):
+        assert_array_equal(one, other)
+    # What the command predicts with the model of Python.
+    model.save(path)
+    dma("predict", path, csv, "-o", tmp_path / "predicted.csv")
+    written = pd.read_csv(tmp_path / "predicted.csv", float_precision="round_trip")
+    assert_array_equal(written[[f"p_{name}" for name in model.classes_]], model.predict_proba(frame))
+    assert_array_equal(written["doubt"], model.doubt(frame))
+    assert_array_equal(written["class"], model.predict(frame))
+    scores = json.loads(dma("evaluate", path, csv, "--json"))
+    assert scores["log_loss"] == model.evaluate(frame, rows["kind"])["log_loss"]
+    # Rows are known by what stands in their cells, whoever learnt them.
+    rows[:3].to_csv(tmp_path / "three.csv", index=False)
+    dma("forget", path, "--rows", tmp_path / "three.csv")
+    model.forget(frame[:3], rows["kind"][:3])
+    assert_array_equal(DMAClassifier.load(path).predict_proba(frame), model.predict_proba(frame))
+    dma("update", path, tmp_path / "three.csv")
+    model.partial_fit(frame[:3], rows["kind"][:3])
+    assert_array_equal(DMAClassifier.load(path).predict_proba(frame), model.predict_proba(frame))
