@@ -27,6 +27,9 @@ inline constexpr double leaky_relu_inverse_variance = 20;
 inline constexpr double digamma = 6;
 inline constexpr double trigamma = 4;
 inline constexpr double exp_beyond_tangent = 4;
+inline constexpr double inverse_trigamma = 8;  // for arguments 1e-8 to 1e8
+// Absolute, in units of epsilon times the largest of 1, a and b, for a, b 1e-2 to 1e6.
+inline constexpr double incomplete_beta = 60;
 
 // special/logistic.h, absolute: of a logarithm and its derivatives.
 inline constexpr double expected_logistic = 1e-11;

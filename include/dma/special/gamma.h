@@ -1,6 +1,6 @@
-// special/gamma.h: the derivatives of log Gamma, and what exp leaves beyond its tangent.
+// special/gamma.h: the derivatives of log Gamma, the incomplete beta function, and what exp leaves beyond its tangent.
 //
-// Each is compiled for float and double. The accuracy contract is the constant of the same name in special/accuracy.h.
+// Templates are compiled for float and double. The accuracy contract is the constant of the same name in special/accuracy.h.
 #pragma once
 
 #include <concepts>
@@ -14,6 +14,12 @@ T digamma(T x);
 // psi'(x), for x > 0: the variance of log g, g ~ Gamma(x, 1).
 template <std::floating_point T>
 T trigamma(T x);
+
+// The x > 0 whose psi'(x) is this, for y > 0.
+double inverse_trigamma(double y);
+
+// I_x(a, b), for a, b > 0 and 0 <= x <= 1: the probability that a Beta(a, b) variable is at most x.
+double incomplete_beta(double a, double b, double x);
 
 // exp(x) - 1 - x >= 0, without cancellation at x = 0.
 template <std::floating_point T>
