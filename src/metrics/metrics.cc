@@ -49,16 +49,22 @@ double root_mean_square(std::span<const double> targets, std::span<const Predict
 // Counts of targets: [k] counts those between the central intervals of level k - 1 and k.
 using Rings = std::array<std::size_t, levels.size() + 1>;
 
-void set_coverage(std::vector<double> curve, Metrics& metrics) {
+void set_curve(std::vector<double> curve, Metrics& metrics) {
   metrics.coverage_curve = std::move(curve);
   for (std::size_t k = 0; k < levels.size(); ++k) {
     metrics.calibration_error +=
         std::abs(metrics.coverage_curve[k] - levels[k]) / static_cast<double>(levels.size());
   }
-  for (std::size_t k = 0; k < Metrics::levels.size(); ++k) {
+}
+
+// Of these levels alone.
+std::array<double, 4> coverage_in(const std::vector<double>& curve) {
+  std::array<double, 4> coverage{};
+  for (std::size_t k = 0; k < coverage.size(); ++k) {
     const auto place = std::lround(Metrics::levels[k] / levels.front()) - 1;
-    metrics.coverage[k] = metrics.coverage_curve[static_cast<std::size_t>(place)];
+    coverage[k] = curve[static_cast<std::size_t>(place)];
   }
+  return coverage;
 }
 
 std::vector<double> curve_of(const Rings& rings, std::size_t values) {
@@ -71,9 +77,48 @@ std::vector<double> curve_of(const Rings& rings, std::size_t values) {
   return curve;
 }
 
-}  // namespace
+// Counts, whose probabilities have steps: a count stands for everything between the probability below it and the
+// probability up to it (Czado, Gneiting and Held 2009).
+class CountCoverage {
+ public:
+  void add(const Predicted& predicted, double count) {
+    const double below = predicted.cdf(count - 1);
+    const double above = predicted.cdf(count);
+    const auto share = [&](double low, double high) {
+      if (!(above > below)) return low < above && above <= high ? 1.0 : 0.0;
+      return std::max(0.0, std::min(above, high) - std::max(below, low)) / (above - below);
+    };
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+      inside_[k] += share((1 - levels[k]) / 2, (1 + levels[k]) / 2);
+    }
+    const auto bins = static_cast<double>(pit_.size());
+    for (std::size_t k = 0; k < pit_.size(); ++k) {
+      pit_[k] += share(static_cast<double>(k) / bins, static_cast<double>(k + 1) / bins);
+    }
+  }
+  std::vector<double> curve(std::size_t values) const {
+    std::vector<double> curve;
+    for (const double inside : inside_) curve.push_back(inside / static_cast<double>(values));
+    return curve;
+  }
+  // In whole values; all of them together.
+  std::array<std::size_t, 20> pit() const {
+    std::array<std::size_t, 20> whole{};
+    double all = 0;
+    std::size_t before = 0;
+    for (std::size_t k = 0; k < whole.size(); ++k) {
+      all += pit_[k];
+      const auto now = static_cast<std::size_t>(std::lround(all));
+      whole[k] = now - before;
+      before = now;
+    }
+    return whole;
+  }
 
-namespace {
+ private:
+  std::array<double, levels.size()> inside_{};
+  std::array<double, 20> pit_{};
+};
 
 Metrics score_as_classes(std::span<const double> targets, std::span<const Predicted> predicted) {
   std::vector<double> probabilities;
@@ -93,6 +138,8 @@ Metrics score(std::span<const double> targets, std::span<const Predicted> predic
     return score_as_classes(targets, predicted);
   }
   validate(targets, predicted);
+  const bool counts = predicted.front().family == Family::count;
+  CountCoverage count_coverage;
   Metrics metrics{.values = targets.size(), .rmse = root_mean_square(targets, predicted)};
   const auto count = static_cast<double>(metrics.values);
   Rings rings{};
@@ -105,10 +152,17 @@ Metrics score(std::span<const double> targets, std::span<const Predicted> predic
     const auto* const ring =
         std::lower_bound(levels.begin(), levels.end(), p.central_probability(y));
     ++rings[static_cast<std::size_t>(ring - levels.begin())];
+    if (counts) {
+      count_coverage.add(p, y);
+      continue;
+    }
     const auto bin = static_cast<std::size_t>(p.cdf(y) * static_cast<double>(metrics.pit.size()));
     ++metrics.pit[std::min(bin, metrics.pit.size() - 1)];
   }
-  set_coverage(curve_of(rings, metrics.values), metrics);
+  metrics.coverage = coverage_in(curve_of(rings, metrics.values));
+  if (counts) metrics.pit = count_coverage.pit();
+  set_curve(counts ? count_coverage.curve(metrics.values) : curve_of(rings, metrics.values),
+            metrics);
   return metrics;
 }
 
@@ -131,7 +185,10 @@ Metrics merged(const Metrics& one, const Metrics& other) {
   for (std::size_t k = 0; k < levels.size(); ++k) {
     curve.push_back(mean(one.coverage_curve[k], other.coverage_curve[k]));
   }
-  set_coverage(std::move(curve), both);
+  set_curve(std::move(curve), both);
+  for (std::size_t k = 0; k < both.coverage.size(); ++k) {
+    both.coverage[k] = mean(one.coverage[k], other.coverage[k]);
+  }
   for (std::size_t k = 0; k < both.pit.size(); ++k) both.pit[k] = one.pit[k] + other.pit[k];
   return both;
 }

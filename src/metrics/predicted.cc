@@ -9,6 +9,7 @@
 #include <dma/special/quadrature.h>
 
 #include "kernels/joint_units.h"
+#include "metrics/counts.h"
 
 namespace dma {
 namespace {
@@ -126,19 +127,39 @@ CentralLevel::CentralLevel(double probability)
     : level(probability), quantile(special::normal_quantile((1 + probability) / 2)) {}
 
 double Predicted::quantile(double probability) const {
-  return quantile_of(gaussians_of(*this), probability, special::normal_quantile(probability));
+  if (family == Family::count) return detail::CountMixture(*this).quantile(probability);
+  const double value =
+      quantile_of(gaussians_of(*this), probability, special::normal_quantile(probability));
+  return family == Family::amount ? std::exp(value) : value;
 }
 
 // Around one mean both ends are as far away.
 Interval Predicted::interval(const CentralLevel& central) const {
+  const double low = (1 - central.level) / 2;
+  const double high = (1 + central.level) / 2;
+  if (family == Family::count) {
+    const detail::CountMixture counts(*this);
+    return {counts.quantile(low), counts.quantile(high)};
+  }
   const Gaussians all = gaussians_of(*this);
-  const double upper = quantile_of(all, (1 + central.level) / 2, central.quantile);
-  if (parts.size() <= 1) return {mean - (upper - mean), upper};
-  return {quantile_of(all, (1 - central.level) / 2, -central.quantile), upper};
+  const double upper = quantile_of(all, high, central.quantile);
+  if (family == Family::number && parts.size() <= 1) return {mean - (upper - mean), upper};
+  const double lower = quantile_of(all, low, -central.quantile);
+  return family == Family::amount ? Interval{std::exp(lower), std::exp(upper)}
+                                  : Interval{lower, upper};
 }
 
-double Predicted::log_density(double y) const {
-  Gaussians all = gaussians_of(*this);
+// Of a Gaussian, on the scale that the parts speak of.
+Interval Predicted::function_interval(const CentralLevel& central) const {
+  if (family == Family::number) return Predicted{mean, epistemic_std, 0}.interval(central);
+  const Predicted logs = mixture_of(parts);
+  const double reach = central.quantile * logs.epistemic_std;
+  return {std::exp(logs.mean - reach), std::exp(logs.mean + reach)};
+}
+
+namespace {
+
+double log_density_of(Gaussians all, double y) {
   double largest = -HUGE_VAL;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const double z = (y - all.mean[k]) / all.deviation[k];
@@ -153,27 +174,80 @@ double Predicted::log_density(double y) const {
   return largest + std::log(sum);
 }
 
+}  // namespace
+
+double Predicted::log_density(double y) const {
+  if (family == Family::count) return detail::CountMixture(*this).log_probability(y);
+  if (family == Family::number) return log_density_of(gaussians_of(*this), y);
+  if (!(y > 0)) return -HUGE_VAL;
+  return log_density_of(gaussians_of(*this), std::log(y)) - std::log(y);
+}
+
+namespace {
+
+// Where the parts speak of an amount y; nothing lies below 0.
+double log_of_amount(double y) { return y > 0 ? std::log(y) : -HUGE_VAL; }
+
+}  // namespace
+
 double Predicted::cdf(double y) const {
+  if (family == Family::count) return detail::CountMixture(*this).cdf(y);
+  const double x = family == Family::amount ? log_of_amount(y) : y;
   const Gaussians all = gaussians_of(*this);
   double sum = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    sum += all.weight[k] * special::normal_cdf((y - all.mean[k]) / all.deviation[k]);
+    sum += all.weight[k] * special::normal_cdf((x - all.mean[k]) / all.deviation[k]);
   }
   return sum;
 }
 
 double Predicted::central_probability(double y) const {
+  if (family == Family::count) {
+    const detail::CountMixture counts(*this);
+    return std::max({0.0, 1 - 2 * counts.cdf(y), 2 * counts.cdf(y - 1) - 1});
+  }
+  const double x = family == Family::amount ? log_of_amount(y) : y;
   const Gaussians all = gaussians_of(*this);
   double sum = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    sum += all.weight[k] * std::erf((y - all.mean[k]) / all.deviation[k] / std::numbers::sqrt2);
+    sum += all.weight[k] * std::erf((x - all.mean[k]) / all.deviation[k] / std::numbers::sqrt2);
   }
   return std::abs(sum);
 }
 
+namespace {
+
+// The integral of (F(x) - 1[y <= x])^2 over all amounts but the one in 2000 at each end, which may have no mean: by the
+// trapezoidal rule in log x.
+double crps_of_amount(const Gaussians& all, double y) {
+  constexpr double left_out = 5e-4;
+  constexpr int steps = 200;
+  const double z = special::normal_quantile(left_out);
+  const double at = log_of_amount(y);
+  const double low = std::min(at, quantile_of(all, left_out, z));
+  const double high = std::max(at, quantile_of(all, 1 - left_out, -z));
+  const auto between = [&](double begin, double end, bool reached) {
+    if (!(end > begin) || std::isinf(begin)) return 0.0;
+    const double step = (end - begin) / steps;
+    double sum = 0;
+    for (int k = 0; k <= steps; ++k) {
+      const double x = begin + k * step;
+      const double probability = below(all, x).probability;
+      const double apart = reached ? 1 - probability : probability;
+      sum += (k == 0 || k == steps ? 0.5 : 1) * apart * apart * std::exp(x);
+    }
+    return step * sum;
+  };
+  return between(low, at, false) + between(at, high, true);
+}
+
+}  // namespace
+
 // E|X - y| - E|X - X'| / 2, pair by pair.
 double Predicted::crps(double y) const {
+  if (family == Family::count) return detail::CountMixture(*this).ranked_score(y);
   const Gaussians all = gaussians_of(*this);
+  if (family == Family::amount) return crps_of_amount(all, y);
   double sum = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
     sum += all.weight[k] * mean_distance(y - all.mean[k], all.deviation[k]);
@@ -204,7 +278,23 @@ Interval quartiles_for(const Predicted& mixture) {
 
 }  // namespace
 
-Predicted mixture_of(std::vector<PredictedPart> parts) {
+namespace {
+
+void set_amount_moments(Predicted& mixture) {
+  const Gaussians all = gaussians_of(mixture);
+  const double one_below = special::normal_cdf(-1.0);
+  const double deviation =
+      (std::exp(quantile_of(all, 1 - one_below, 1)) - std::exp(quantile_of(all, one_below, -1))) /
+      2;
+  const double unit = deviation / mixture.stddev();
+  mixture.mean = std::exp(quantile_of(all, 0.5, 0));
+  mixture.epistemic_std *= unit;
+  mixture.noise_std *= unit;
+}
+
+}  // namespace
+
+Predicted mixture_of(std::vector<PredictedPart> parts, Family family) {
   Predicted mixture{0, 0, 0, 0, std::move(parts)};
   const Interval range = quartiles_for(mixture);
   const auto mean_of = [&](const auto& value) {
@@ -230,6 +320,9 @@ Predicted mixture_of(std::vector<PredictedPart> parts) {
     const double apart = log_noise(part) - centre;
     return part.noise_spread * part.noise_spread + apart * apart;
   }));
+  mixture.family = family;
+  if (family == Family::amount) set_amount_moments(mixture);
+  if (family == Family::count) detail::set_count_moments(range, mixture);
   return mixture;
 }
 

@@ -22,11 +22,14 @@ struct Metrics {
   }();
   std::size_t values = 0;
   double rmse = 0, mae = 0;
-  double nll = 0;   // mean of -log density
-  double crps = 0;  // mean continuous ranked probability score, in the target's unit
-  std::array<double, 4> coverage{};         // share inside the central interval of each level
-  std::vector<double> coverage_curve = {};  // of the curve's levels; empty: not known
-  double calibration_error = 0;             // mean |coverage - level| over the curve's levels
+  double nll = 0;   // mean of -log density; of a count of -log probability
+  double crps = 0;  // mean continuous ranked probability score, in the target's unit; see Predicted
+  // Share inside the central interval of each level. Intervals of a count end at whole numbers and may contain more.
+  std::array<double, 4> coverage{};
+  // Of the curve's levels; empty: not known. A count at the end of an interval counts by the share of its probability
+  // that the level needs.
+  std::vector<double> coverage_curve = {};
+  double calibration_error = 0;       // mean |coverage - level| over the curve's levels
   std::array<std::size_t, 20> pit{};  // histogram of the predicted probability below the target
   // Of classes, whose values and nll (the log loss) are above; all else there is of numbers.
   std::optional<ClassMetrics> classes = {};

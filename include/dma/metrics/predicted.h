@@ -10,6 +10,12 @@
 //
 // A prediction is one part, or a mixture of several with weights: density, quantiles and scores are those of the mixture.
 //
+// Of an amount, y > 0, the parts say this of log y. Of a count they say it of the log of its rate: the rate is exp(f) g,
+// f ~ N(mean, epistemic_std^2), g a Gamma variable of mean 1 and shape s, psi'(s) = noise_std^2, so that, if f is known,
+// the count is negative binomial, of mean exp(f) and variance exp(f) + exp(2 f) / s. Up to seven Gauss-Hermite nodes stand
+// for f. Where f is wider than two deviations of log g, which the nodes would be too far apart for, a part of its variance
+// is folded into g: log g has that much more variance, and the same mean.
+//
 // Of a class it says the probabilities, and the doubt in them that more rows could remove.
 #pragma once
 
@@ -28,6 +34,9 @@ struct CentralLevel {
 // What a deviation is to be multiplied by if the log of its variance has this spread, at t: see above.
 double growth_at(double t, double spread);
 
+// What the parts of a prediction speak of: the value, the log of it, or the log of a count's rate.
+enum class Family { number, amount, count };
+
 struct PredictedPart {
   double mean;
   double epistemic_std;     // of the function; more data could remove it
@@ -41,6 +50,8 @@ struct Interval {
   double lower, upper;
 };
 
+// Of the value, whatever its parts speak of. An amount may have no mean: it is its median, and the deviations stand for
+// half the distance between the quantiles that a Gaussian has one deviation away.
 struct Predicted {
   double mean;
   double epistemic_std;
@@ -51,6 +62,7 @@ struct Predicted {
   // expectation if the function were known.
   std::vector<double> probabilities = {};
   double noise_entropy = 0;  // nats
+  Family family = Family::number;
 
   // Of classes; of equally probable ones the first.
   std::size_t most_probable() const;
@@ -59,25 +71,28 @@ struct Predicted {
   double doubt() const;
 
   double stddev() const;
-  // Ends of the central interval that should contain the value with this probability: as much lies below as above.
+  // Ends of the central interval that should contain the value with this probability: as much lies below as above. Those of
+  // a count are whole numbers and belong to it, so that it may contain more.
   double lower(double level = 0.95) const { return interval(CentralLevel(level)).lower; }
   double upper(double level = 0.95) const { return interval(CentralLevel(level)).upper; }
   Interval interval(const CentralLevel& central) const;
-  // The value below which the target lies with this probability.
+  // The same of the function: a number, the median of an amount, the mean of a count.
+  Interval function_interval(const CentralLevel& central) const;
+  // The value below which the target lies with this probability; of a count the first that is reached with it.
   double quantile(double probability) const;
 
-  double log_density(double y) const;
+  double log_density(double y) const;  // of a count: the log of its probability
   double cdf(double y) const;
-  // The probability of the central interval that ends at y.
+  // The probability of the central interval that ends at y; of a count the least of an interval that contains y.
   double central_probability(double y) const;
-  // Continuous ranked probability score, in the unit of y.
+  // Continuous ranked probability score, in the unit of y; of a count the ranked probability score.
   double crps(double y) const;
 };
 
 // The mixture of these parts, whose weights sum to 1. Its mean and deviations are those of the mixture, but no part's mean
 // counts as further out than the quartiles: a part that runs away does not take the others along. The noise's log has the
 // mean and variance of the parts' together.
-Predicted mixture_of(std::vector<PredictedPart> parts);
+Predicted mixture_of(std::vector<PredictedPart> parts, Family family = Family::number);
 
 // -p log p, which is 0 at 0.
 double entropy_term(double probability);
