@@ -155,6 +155,10 @@ void ShapeFit::look() {
   ++looks_;
   ++best_.looks_since;
   best_.last_gain = std::max(0.0, best_.score - now.score);
+  // Without a scale there is nothing that rows could teach while they are learnt: members go on with what these rows say.
+  if (!now.likelihood->has_scale()) {
+    for (Member& member : members_) member.likelihood = now.likelihood->clone();
+  }
   if (!std::isfinite(best_.score) || now.score < best_.score - options_.tolerance) {
     now.last_gain = best_.last_gain;
     best_ = std::move(now);

@@ -9,7 +9,7 @@
 //   predictive    the moments of y, given what is believed of f
 //   learn         its own parameters, such as the noise
 //
-// gaussian.h is the first implementation.
+// gaussian.h is of numbers, classes.h of classes, counts.h of counts.
 #pragma once
 
 #include <cstddef>
@@ -83,6 +83,8 @@ class Likelihood {
 
   virtual std::size_t outputs() const = 0;
   virtual std::size_t targets() const = 0;  // per row
+  // What the moments of its predictions are of, if they are not those of classes.
+  virtual Family family() const { return Family::number; }
   // Throws NetworkError if a target cannot be observed.
   virtual void validate(std::span<const double> /*targets*/) const {}
 
