@@ -181,6 +181,10 @@ Cells cells_of(const Column& column, const FeatureColumn& feature) {
   return cells;
 }
 
+bool is_count(double number) {
+  return number >= 0 && number <= 1e15 && number == std::floor(number);
+}
+
 Cells target_cells(const Table& table, const TargetColumn& target) {
   const Column& column = column_of(table, target.name);
   if (target.kind != TargetKind::classes) return cells_of(column, {.name = target.name});

@@ -16,6 +16,13 @@ inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();  // 
 // A cell that is an error.
 inline constexpr double unreadable = std::numeric_limits<double>::infinity();
 inline constexpr const char* target_expectation = "is text: the target must be a number";
+inline constexpr const char* amount_expectation =
+    "is not positive, and an amount must be; leave the row out, or use the kind number";
+inline constexpr const char* count_expectation =
+    "is not a whole number from 0 to 1e15, and a count must be; leave the row out, or use the kind "
+    "number";
+// Up to where a double tells whole numbers apart.
+bool is_count(double number);
 
 // A value, made fit for a message of one line.
 std::string as_text(std::string_view text);

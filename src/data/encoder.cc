@@ -178,6 +178,20 @@ std::string expectation_of(const TargetColumn& target) {
          "; leave the row out, or fit a model that knows it";
 }
 
+// Names the first cell that cannot be what the target is.
+void require_kind(const TargetColumn& target, const Table& table, const Cells& cells,
+                  std::span<const std::size_t> rows, std::span<const double> numbers) {
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (std::abs(numbers[k]) > largest) return;  // standardise() says so
+    if (target.kind == TargetKind::amount && !(numbers[k] > 0)) {
+      throw error_at(table, *cells.column, rows[k], amount_expectation);
+    }
+    if (target.kind == TargetKind::count && !is_count(numbers[k])) {
+      throw error_at(table, *cells.column, rows[k], count_expectation);
+    }
+  }
+}
+
 void encode_targets(const Encoder& encoder, const Table& table, const std::vector<Cells>& cells,
                     EncodedRows& encoded) {
   const std::size_t width = encoder.targets.size();
@@ -186,8 +200,17 @@ void encode_targets(const Encoder& encoder, const Table& table, const std::vecto
   for (std::size_t k = 0; k < width; ++k) {
     const TargetColumn& target = encoder.targets[k];
     const Block block{&table, encoded.table_rows, encoded.targets.data() + k, width};
-    const auto numbers = numbers_in(cells[k], block.rows, buffer);
-    if (!standardise(numbers, target.mean, target.deviation, 0, block.out, width)) {
+    auto numbers = numbers_in(cells[k], block.rows, buffer);
+    require_kind(target, table, cells[k], block.rows, numbers);
+    std::vector<double> logs;
+    if (target.kind == TargetKind::amount) {
+      for (const double number : numbers) logs.push_back(std::log(number));
+      numbers = logs;
+    }
+    const bool standardised =
+        target.kind == TargetKind::number || target.kind == TargetKind::amount;
+    if (!standardise(numbers, standardised ? target.mean : 0, standardised ? target.deviation : 1,
+                     0, block.out, width)) {
       report(block, cells[k], expectation_of(target));
     }
     hash_cells(cells[k], block.rows, encoded.hashes.data(), buffer);
@@ -202,8 +225,19 @@ std::string_view name_of(ColumnKind kind) {
 }
 
 std::string_view name_of(TargetKind kind) {
-  constexpr std::array<std::string_view, 3> names{"auto", "number", "class"};
+  constexpr std::array<std::string_view, 5> names{"auto", "number", "class", "amount", "count"};
   return names[static_cast<std::size_t>(kind)];
+}
+
+double TargetColumn::decoded(double encoded) const {
+  if (kind == TargetKind::classes || kind == TargetKind::count) return encoded;
+  const double value = mean + deviation * encoded;
+  return kind == TargetKind::amount ? std::exp(value) : value;
+}
+
+double TargetColumn::log_unit() const {
+  if (kind == TargetKind::classes || kind == TargetKind::count) return 0;
+  return std::log(deviation) + (kind == TargetKind::amount ? mean : 0);
 }
 
 std::size_t FeatureColumn::width() const {

@@ -256,8 +256,30 @@ struct KnownTarget {
   KnownColumn column = {};  // its texts
   Numbers numbers = {};     // of the cells that read as numbers
   std::map<double, std::size_t> rows_of_numbers =
-      {};  // of the first that differ, one more than there may be classes
+      {};                  // of the first that differ, one more than there may be classes
+  ScaleBuilder logs = {};  // of the positive ones
+  std::optional<DataError> no_amount = {};  // the first cell that is none
+  std::optional<DataError> no_count = {};
+  bool any_zero = false;
 };
+
+// What its cells are, if each is a number.
+void take_amounts_and_counts(const Table& piece, const Cells& cells,
+                             std::span<const std::size_t> rows, KnownTarget& known) {
+  for (const std::size_t row : rows) {
+    const double x = number_at(cells, row);
+    if (!(std::abs(x) <= 1e300)) continue;  // an error anyway
+    if (x > 0) {
+      known.logs.add(std::log(x));
+    } else if (!known.no_amount) {
+      known.no_amount = error_at(piece, *cells.column, row, amount_expectation);
+    }
+    if (!is_count(x) && !known.no_count) {
+      known.no_count = error_at(piece, *cells.column, row, count_expectation);
+    }
+    known.any_zero = known.any_zero || x == 0;
+  }
+}
 
 // The cells are read as numbers.
 void take_target(const Table& piece, const Cells& cells, std::span<const std::size_t> rows,
@@ -266,6 +288,7 @@ void take_target(const Table& piece, const Cells& cells, std::span<const std::si
   accept_type(piece, column, known.column);
   known.column.rows += rows.size();
   take_numbers(piece, cells, rows, target_expectation, known.numbers);
+  take_amounts_and_counts(piece, cells, rows, known);
   if (column.is_text) return take_texts(piece, column, rows, known.column.texts);
   for (const std::size_t row : rows) {
     const double x = column.numbers[row] + 0.0;  // -0 is 0
@@ -358,17 +381,30 @@ DataError no_feature(const std::string& source, const std::vector<DroppedColumn>
 
 namespace {
 
+// A kind, and why.
+struct Decided {
+  TargetKind kind;
+  std::string reason = {};
+};
+
 // A column with a few texts among its numbers is one of numbers with mistakes.
-TargetKind kind_of(const KnownTarget& target, const EncoderOptions& options) {
-  if (options.kind != TargetKind::automatic) return options.kind;
+Decided decide(const KnownTarget& target, const EncoderOptions& options) {
+  if (options.kind != TargetKind::automatic) return {options.kind};
   const bool mostly_numbers = 2 * target.numbers.scale.count() >= target.column.rows;
-  if (target.column.is_text) return mostly_numbers ? TargetKind::number : TargetKind::classes;
+  if (target.column.is_text && !mostly_numbers) return {TargetKind::classes, "text"};
+  if (target.column.is_text || target.numbers.error || options.targets.size() > 1) {
+    return {TargetKind::number};
+  }
   const auto& numbers = target.rows_of_numbers;
-  const bool two = options.targets.size() == 1 && numbers.size() == 2 && !target.numbers.error &&
-                   std::all_of(numbers.begin(), numbers.end(), [](const auto& one) {
-                     return one.first == std::floor(one.first) && one.second > 1;
-                   });
-  return two ? TargetKind::classes : TargetKind::number;
+  const bool two =
+      numbers.size() == 2 && std::all_of(numbers.begin(), numbers.end(), [](const auto& one) {
+        return one.first == std::floor(one.first) && one.second > 1;
+      });
+  if (two) return {TargetKind::classes, "two different whole numbers"};
+  if (numbers.size() > 2 && target.any_zero && !target.no_count) {
+    return {TargetKind::count, "whole numbers from 0 on"};
+  }
+  return {TargetKind::number};
 }
 
 void put_texts(const Texts& texts, TargetColumn& column) {
@@ -450,29 +486,39 @@ class EncoderBuilder::State {
   }
 
   TargetColumn fit_target(const KnownTarget& target) const {
-    return kind_of(target, options_) == TargetKind::classes ? fit_classes(target)
-                                                            : fit_number(target);
+    Decided decided = decide(target, options_);
+    TargetColumn column = decided.kind == TargetKind::classes ? fit_classes(target)
+                                                              : fit_number(target, decided.kind);
+    column.reason = std::move(decided.reason);
+    return column;
   }
 
-  TargetColumn fit_number(const KnownTarget& target) const {
+  TargetColumn fit_number(const KnownTarget& target, TargetKind kind) const {
     const std::string& name = target.column.name;
     if (target.numbers.error) throw DataError(*target.numbers.error);
-    const Scale scale = target.numbers.scale.finish();
-    if (scale.deviation == 0) throw nothing_to_learn(name, as_text(scale.mean));
+    if (kind == TargetKind::amount && target.no_amount) throw DataError(*target.no_amount);
+    if (kind == TargetKind::count && target.no_count) throw DataError(*target.no_count);
+    if (kind == TargetKind::count) require_only(name, "count");
+    const Scale own = target.numbers.scale.finish();
+    if (own.deviation == 0) throw nothing_to_learn(name, as_text(own.mean));
+    const Scale scale = kind == TargetKind::amount ? target.logs.finish() : own;
     if (scale.deviation < least_deviation) {
       throw DataError(in_column(name) + "the target's standard deviation is " +
                       as_text(scale.deviation) + ", too small to compute with; use a smaller unit");
     }
-    return {name, scale.mean, scale.deviation};
+    return {.name = name, .mean = scale.mean, .deviation = scale.deviation, .kind = kind};
+  }
+
+  void require_only(const std::string& name, const std::string& kind) const {
+    if (options_.targets.size() == 1) return;
+    throw DataError(in_column(name) + "the target is a " + kind + ", and a " + kind +
+                    " must be the only target");
   }
 
   TargetColumn fit_classes(const KnownTarget& target) const {
     TargetColumn column{
         .name = target.column.name, .kind = TargetKind::classes, .text = target.column.is_text};
-    if (options_.targets.size() > 1) {
-      throw DataError(in_column(column.name) +
-                      "the target is a class, and a class must be the only target");
-    }
+    require_only(column.name, "class");
     const std::size_t different =
         column.text ? target.column.texts.counts.distinct() : target.rows_of_numbers.size();
     if (different > most_classes) {

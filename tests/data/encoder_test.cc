@@ -405,7 +405,7 @@ TEST(Targets, MustBeNumbersThatVary) {
 
 // ----------------------------------------------------------------------------------------- classes
 
-Encoder fit_classes(const Column& target, TargetKind kind = TargetKind::automatic) {
+Encoder fit_target(const Column& target, TargetKind kind = TargetKind::automatic) {
   Numbers x;
   for (std::size_t row = 0; row < target.rows(); ++row) x.push_back(double(row));
   return Encoder::fit({.source = "file.csv", .columns = {numbers("x", x), target}},
@@ -413,40 +413,38 @@ Encoder fit_classes(const Column& target, TargetKind kind = TargetKind::automati
 }
 
 TEST(Classes, AreTextOrTwoNumbers) {
-  EXPECT_EQ(fit_classes(text("y", {"b", "a", "b"})).targets[0].kind, TargetKind::classes);
-  EXPECT_EQ(fit_classes(numbers("y", {0, 1, 1, 0})).targets[0].kind, TargetKind::classes);
-  EXPECT_EQ(fit_classes(numbers("y", {0, 1, 2, 0})).targets[0].kind, TargetKind::number);
-  EXPECT_EQ(fit_classes(numbers("y", {0, 0, 1})).targets[0].kind, TargetKind::number);
-  EXPECT_EQ(fit_classes(numbers("y", {0.5, 1, 1, 0.5})).targets[0].kind, TargetKind::number);
-  EXPECT_EQ(fit_classes(numbers("y", {0, 1, 1, 0}), TargetKind::number).targets[0].kind,
+  EXPECT_EQ(fit_target(text("y", {"b", "a", "b"})).targets[0].kind, TargetKind::classes);
+  EXPECT_EQ(fit_target(numbers("y", {0, 1, 1, 0})).targets[0].kind, TargetKind::classes);
+  EXPECT_EQ(fit_target(numbers("y", {3, 1, 2, 3})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_target(numbers("y", {0, 0, 1})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_target(numbers("y", {0.5, 1, 1, 0.5})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_target(numbers("y", {0, 1, 1, 0}), TargetKind::number).targets[0].kind,
             TargetKind::number);
-  EXPECT_EQ(fit_classes(numbers("y", {0, 1, 2, 0}), TargetKind::classes).targets[0].classes,
+  EXPECT_EQ(fit_target(numbers("y", {0, 1, 2, 0}), TargetKind::classes).targets[0].classes,
             (Strings{"0", "1", "2"}));
   // A column of numbers with a mistake is not one of classes.
   EXPECT_EQ(message_of([] {
-              fit_classes(text("y", {"1", "2.5", "3", "4", "?"}));
+              fit_target(text("y", {"1", "2.5", "3", "4", "?"}));
             }),
             "file.csv, line 5, column 'y': '?' is text: the target must be a number");
 }
 
 TEST(Classes, HaveAnOrderAndCounts) {
-  const TargetColumn words =
-      fit_classes(text("y", {"c10", "c2", "", "c2", "c10", "c2"})).targets[0];
+  const TargetColumn words = fit_target(text("y", {"c10", "c2", "", "c2", "c10", "c2"})).targets[0];
   EXPECT_EQ(words.classes, (Strings{"c2", "c10"}));
   EXPECT_EQ(words.class_rows, (std::vector<std::size_t>{3, 2}));
   EXPECT_TRUE(words.text);
-  EXPECT_EQ(fit_classes(text("y", {"yes", "no", "yes"})).targets[0].classes,
-            (Strings{"no", "yes"}));
-  EXPECT_EQ(fit_classes(text("y", {"true", "false"})).targets[0].classes,
+  EXPECT_EQ(fit_target(text("y", {"yes", "no", "yes"})).targets[0].classes, (Strings{"no", "yes"}));
+  EXPECT_EQ(fit_target(text("y", {"true", "false"})).targets[0].classes,
             (Strings{"false", "true"}));
   const TargetColumn scores =
-      fit_classes(numbers("y", {3, -1, 3, -0.0, 0}), TargetKind::classes).targets[0];
+      fit_target(numbers("y", {3, -1, 3, -0.0, 0}), TargetKind::classes).targets[0];
   EXPECT_EQ(scores.classes, (Strings{"-1", "0", "3"}));
   EXPECT_EQ(scores.class_rows, (std::vector<std::size_t>{1, 2, 2}));
 }
 
 TEST(Classes, AreEncodedAsTheirPlace) {
-  const Encoder encoder = fit_classes(text("y", {"b", "a", "c", ""}));
+  const Encoder encoder = fit_target(text("y", {"b", "a", "c", ""}));
   const Table later{.source = "new.csv",
                     .columns = {numbers("x", {1, 2, 3}), text("y", {"c", "", "a"})}};
   const EncodedRows rows = encoder.encode(later);
@@ -458,7 +456,7 @@ TEST(Classes, AreEncodedAsTheirPlace) {
       "new.csv, line 1, column 'y': 'd' is not one of the classes of training: a, b, c; leave "
       "the row out, or fit a model that knows it");
   // Numbers are the same class however they are written, and a row is recognised by its class.
-  const Encoder whole = fit_classes(numbers("y", {0, 1, 1, 0}));
+  const Encoder whole = fit_target(numbers("y", {0, 1, 1, 0}));
   const Table as_numbers{.columns = {numbers("x", {1}), numbers("y", {1})}};
   const Table as_text{.columns = {numbers("x", {1}), text("y", {"1.0"})}};
   EXPECT_EQ(whole.encode(as_text).targets, (Numbers{1}));
@@ -467,7 +465,7 @@ TEST(Classes, AreEncodedAsTheirPlace) {
 
 TEST(Classes, SayWhatTheyCannotBe) {
   EXPECT_EQ(message_of([] {
-              fit_classes(text("y", {"a", "a"}));
+              fit_target(text("y", {"a", "a"}));
             }),
             "file.csv, column 'y': the target is a in every row: there is nothing to learn");
   Strings many;
@@ -477,11 +475,11 @@ TEST(Classes, SayWhatTheyCannotBe) {
     counted.push_back(n);
   }
   EXPECT_EQ(
-      message_of([&] { fit_classes(text("y", many)); }),
+      message_of([&] { fit_target(text("y", many)); }),
       "file.csv, column 'y': the target has 5000 different texts, and there can be 200 classes "
       "at most; put rare ones together, or choose another target");
   EXPECT_EQ(
-      message_of([&] { fit_classes(numbers("y", counted), TargetKind::classes); }),
+      message_of([&] { fit_target(numbers("y", counted), TargetKind::classes); }),
       "file.csv, column 'y': the target has more than 200 different numbers, and there can be "
       "200 classes at most; use the kind number");
   const Table two{.source = "file.csv",
@@ -490,6 +488,76 @@ TEST(Classes, SayWhatTheyCannotBe) {
               Encoder::fit(two, {.targets = {"y", "z"}, .kind = TargetKind::automatic});
             }),
             "file.csv, column 'y': the target is a class, and a class must be the only target");
+}
+
+// ------------------------------------------------------------------------------- amounts and counts
+
+TEST(AmountsAndCounts, AreFoundOrAskedFor) {
+  const TargetColumn counts = fit_target(numbers("y", {0, 1, 2, 0})).targets[0];
+  EXPECT_EQ(counts.kind, TargetKind::count);
+  EXPECT_EQ(counts.reason, "whole numbers from 0 on");
+  EXPECT_EQ(counts.mean, 0.75);
+  EXPECT_EQ(fit_target(numbers("y", {0, 1, 2.5, 0})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_target(numbers("y", {-1, 1, 2, 0})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_target(numbers("y", {4, 1, 2, 3})).targets[0].kind, TargetKind::number);
+  EXPECT_EQ(fit_target(numbers("y", {4, 1, 2, 3}), TargetKind::count).targets[0].kind,
+            TargetKind::count);
+  EXPECT_EQ(fit_target(numbers("y", {0, 1, 2, 0}), TargetKind::number).targets[0].reason, "");
+  const TargetColumn amount =
+      fit_target(numbers("y", {1, std::exp(2), 1, std::exp(2)}), TargetKind::amount).targets[0];
+  EXPECT_DOUBLE_EQ(amount.mean, 1);
+  EXPECT_DOUBLE_EQ(amount.deviation, 1);
+}
+
+TEST(AmountsAndCounts, AreEncoded) {
+  const std::vector<double> values{1, 4, 2, 9};
+  const Encoder amounts = fit_target(numbers("y", values), TargetKind::amount);
+  const Encoder counts = fit_target(numbers("y", values), TargetKind::count);
+  Table table{.source = "new.csv", .columns = {numbers("y", values), numbers("x", {1, 2, 3, 4})}};
+  const std::vector<double> logs = amounts.encode(table).targets;
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    EXPECT_NEAR(amounts.targets[0].decoded(logs[n]), values[n], 1e-12);
+    sum += logs[n];
+    squares += logs[n] * logs[n];
+  }
+  EXPECT_NEAR(sum, 0, 1e-12);
+  EXPECT_NEAR(squares, 4, 1e-12);
+  EXPECT_EQ(counts.encode(table).targets, values);
+  EXPECT_EQ(counts.targets[0].decoded(9), 9);
+  EXPECT_EQ(counts.targets[0].log_unit(), 0);
+  // -log density of y is that of log y, and log y.
+  EXPECT_NEAR(amounts.targets[0].log_unit(),
+              std::log(amounts.targets[0].deviation) + amounts.targets[0].mean, 1e-15);
+}
+
+TEST(AmountsAndCounts, WhatIsNoneIsRefused) {
+  EXPECT_NE(message_of([&] {
+              fit_target(numbers("y", {1, 0, 2}), TargetKind::amount);
+            }).find("'0' is not positive"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              fit_target(numbers("y", {1, 2.5, 2}), TargetKind::count);
+            }).find("'2.5' is not a whole number from 0"),
+            std::string::npos);
+  const Encoder amounts = fit_target(numbers("y", {1, 4, 2}), TargetKind::amount);
+  const Encoder counts = fit_target(numbers("y", {1, 4, 2}), TargetKind::count);
+  const Table wrong{.source = "new.csv", .columns = {numbers("y", {2, -1}), numbers("x", {1, 2})}};
+  EXPECT_NE(message_of([&] { (void)amounts.encode(wrong); }).find("'-1' is not positive"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { (void)counts.encode(wrong); }).find("'-1' is not a whole number"),
+            std::string::npos);
+  const Table two{
+      .source = "file.csv",
+      .columns = {numbers("y", {0, 1, 2}), numbers("z", {0, 1, 2}), numbers("x", {1, 2, 4})}};
+  EXPECT_EQ(
+      Encoder::fit(two, {.targets = {"y", "z"}, .kind = TargetKind::automatic}).targets[0].kind,
+      TargetKind::number);
+  EXPECT_EQ(message_of([&] {
+              Encoder::fit(two, {.targets = {"y", "z"}, .kind = TargetKind::count});
+            }),
+            "file.csv, column 'y': the target is a count, and a count must be the only target");
 }
 
 // ----------------------------------------------------------------------------------------- options

@@ -10,7 +10,8 @@
 // 0/1 columns are not standardised: a rare value would become a huge number. The column for "other" is
 // always 0 in training, unless rare values share it, so its weights keep their prior: a new value widens the interval.
 //
-// A target is a number, which is standardised, or a class, which becomes its place among the classes, from 0 on.
+// A target is a number, which is standardised; an amount, whose logarithm is; a count, which stays as it is; or a class,
+// which becomes its place among the classes, from 0 on.
 //
 // An empty cell in a column that had none in training counts as the mean, without a mark: there is no input for one. A
 // column that had only one value, and empty cells, keeps only the mark: its deviation is 0. (A categorical one keeps
@@ -56,21 +57,30 @@ struct FeatureColumn {
 
 // number      any number
 // classes     one of 2 to most_classes values, without an order
-// automatic   classes if the cells are text, or two different whole numbers in several rows each; otherwise a number
-enum class TargetKind { automatic, number, classes };
+// amount      a positive number whose logarithm has a deviation of its own, such as a price
+// count       a whole number from 0 on
+// automatic   classes if the cells are text, or two different whole numbers in several rows each; a count if they are other
+//             whole numbers from 0 on, some of them 0; otherwise a number. (Regressor::encoder_for may find an amount.)
+enum class TargetKind { automatic, number, classes, amount, count };
 std::string_view name_of(TargetKind kind);
 
 inline constexpr std::size_t most_classes = 200;
 
 struct TargetColumn {
   std::string name;
-  double mean = 0, deviation = 1;  // of a number
+  double mean = 0, deviation = 1;  // of a number, the logarithm of an amount, or a count
   TargetKind kind = TargetKind::number;
   // Classes: false before true, numbers by size, text in its natural order; with their rows in training. Numbers (text is
   // false) as std::to_chars writes them.
   std::vector<std::string> classes = {};
   std::vector<std::size_t> class_rows = {};
-  bool text = false;  // how the file's cells are read
+  bool text = false;        // how the file's cells are read
+  std::string reason = {};  // for the kind, to show; empty: it was asked for, or is the usual one
+
+  // The value that is encoded as this number; of a class its place.
+  double decoded(double encoded) const;
+  // What -log density of an encoded value lacks, in the mean over the rows of training, to be that of the value.
+  double log_unit() const;
 };
 
 // A column that was left out of the features without being dropped by the user, and the reason to show.
@@ -79,7 +89,7 @@ struct DroppedColumn {
 };
 
 struct EncoderOptions {
-  std::vector<std::string> targets = {};   // at least one; a class is the only one
+  std::vector<std::string> targets = {};   // at least one; a class or a count is the only one
   TargetKind kind = TargetKind::number;    // of the targets
   std::vector<std::string> features = {};  // empty: every other column
   std::vector<std::string> drop = {};
@@ -112,6 +122,7 @@ struct Encoder {
   std::size_t width() const;  // encoded inputs
   // Whether the target is a class, which is then the only one.
   bool has_classes() const { return targets.front().kind == TargetKind::classes; }
+  bool has_counts() const { return targets.front().kind == TargetKind::count; }
   std::vector<std::string> input_names() const;  // x, x is empty, color = red, color = (other)
   // Columns to read from a file for this encoder.
   std::vector<WantedColumn> wanted(bool with_targets) const;
