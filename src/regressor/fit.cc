@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include <dma/likelihood/classes.h>
+#include <dma/special/gamma.h>
 #include <dma/special/random.h>
 
 #include "base/require.h"
@@ -103,7 +104,7 @@ Metrics score_target(const std::vector<Predicted>& predicted, std::span<const do
   const TargetColumn& column = encoder.targets[target];
   for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
     if (std::isnan(predicted[n].mean)) continue;
-    y.push_back(column.mean + column.deviation * targets[n]);
+    y.push_back(column.decoded(targets[n]));
     own.push_back(predicted[n]);
   }
   return y.empty() ? Metrics{} : score(y, own);
@@ -157,20 +158,30 @@ std::size_t most_epochs(const std::vector<FitResult>& results) {
 
 namespace {
 
+// On the scale that the parts speak of.
+double noise_of_parts(const Predicted& predicted, int unit) {
+  double sum = 0;
+  for (const PredictedPart& part : predicted.parts) {
+    const double noise = std::scalbn(part.noise_std, -unit);
+    sum += part.weight * noise * noise;
+  }
+  return sum;
+}
+
 // Root of the mean variance over rows. The unit is a power of two near the target's deviation, so no digit changes, and
 // no square overflows or underflows, whatever the size of the targets.
 double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
                   const Encoder& encoder) {
   if (encoder.has_classes()) return 0;
-  const int unit = std::ilogb(encoder.targets[target].deviation);
+  const int unit = encoder.has_counts() ? 0 : std::ilogb(encoder.targets[target].deviation);
   double sum = 0;
   double count = 0;
   for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
     if (std::isnan(predicted[n].mean)) continue;
     ++count;
-    const double noise = std::scalbn(predicted[n].noise_std, -unit);
-    sum += noise * noise;
+    sum += noise_of_parts(predicted[n], unit);
   }
+  if (encoder.has_counts()) return std::sqrt(1 / special::inverse_trigamma(sum / count));
   return std::scalbn(std::sqrt(sum / count), unit);
 }
 
@@ -180,7 +191,7 @@ std::vector<double> nll_in_own_units(std::vector<double> nll, const Member& memb
   const std::size_t outputs = member.belief->likelihood().targets();
   double shift = 0;
   for (std::size_t k = 0; k < outputs; ++k) {
-    shift += std::log(encoder.targets[member.target + k].deviation) / static_cast<double>(outputs);
+    shift += encoder.targets[member.target + k].log_unit() / static_cast<double>(outputs);
   }
   for (double& value : nll) value += shift;
   return nll;
@@ -219,7 +230,7 @@ void report_fit(const std::vector<FitResult>& results, const std::vector<Predict
     report.cavity.push_back(score_target(held_out, rows.targets, encoder, k));
     report.noise_std.push_back(mean_noise(held_out, k, encoder));
     const double floor = std::sqrt(least_noise_variance) * encoder.targets[k].deviation;
-    report.noise_at_floor.push_back(!encoder.has_classes() &&
+    report.noise_at_floor.push_back(!encoder.has_classes() && !encoder.has_counts() &&
                                     report.noise_std.back() < 1.01 * floor);
   }
 }
@@ -247,7 +258,7 @@ void fit_joint(const std::vector<Architecture>& shapes, const Rows& rows,
     FittedShapes fitted = fit_shapes(task, {rows.inputs, own, rows.rows}, progress, checkpoint);
     const TargetColumn& column = model.encoder.targets[k];
     for (ShapeReport& shape : fitted.shapes) {
-      shape.held_out_nll += std::log(column.deviation);
+      shape.held_out_nll += column.log_unit();
       model.report.shapes.push_back(std::move(shape));
     }
     for (std::size_t n = 0; n < rows.rows; ++n) {
@@ -270,6 +281,11 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
   Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}, {}};
   const bool joint = wants_joint(model.encoder, asked, rows.rows);
   require_understood(asked, joint);
+  require(!asked.noise || std::all_of(model.encoder.targets.begin(), model.encoder.targets.end(),
+                                      [](const TargetColumn& target) {
+                                        return target.kind == TargetKind::number;
+                                      }),
+          "a noise can only be given for a number");
   RegressorOptions& options = model.options;
   if (options.ensemble == 0) {
     options.ensemble = joint ? default_members(rows.rows) : independent_members;

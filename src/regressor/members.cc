@@ -9,6 +9,7 @@
 #include <dma/belief/independent.h>
 #include <dma/belief/joint.h>
 #include <dma/likelihood/classes.h>
+#include <dma/likelihood/counts.h>
 
 #include "regressor/checkpoint.h"
 #include "regressor/shared_progress.h"
@@ -28,6 +29,10 @@ std::shared_ptr<const Likelihood> likelihood_of(const Encoder& encoder,
                                                 std::vector<double> noise_variance) {
   if (encoder.has_classes()) {
     return std::make_shared<ClassLikelihood>(encoder.targets.front().classes.size(),
+                                             options.calibration);
+  }
+  if (encoder.has_counts()) {
+    return std::make_shared<CountLikelihood>(std::log(encoder.targets.front().mean),
                                              options.calibration);
   }
   return gaussian({.variance = std::move(noise_variance), .learn = !options.noise});

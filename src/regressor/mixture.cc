@@ -49,6 +49,7 @@ void take_together(std::span<PredictedPart> networks) {
 }
 
 Predicted in_own_units(Predicted standardised, const TargetColumn& target) {
+  if (standardised.family == Family::count) return standardised;
   const auto scale = [&](auto& one) {
     one.mean = target.mean + target.deviation * one.mean;
     one.epistemic_std *= target.deviation;
@@ -56,6 +57,9 @@ Predicted in_own_units(Predicted standardised, const TargetColumn& target) {
   };
   scale(standardised);
   for (PredictedPart& part : standardised.parts) scale(part);
+  if (target.kind == TargetKind::amount) {
+    return mixture_of(std::move(standardised.parts), Family::amount);
+  }
   return standardised;
 }
 
@@ -125,6 +129,7 @@ std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t
       result[n / outputs * targets.size() + target].parts.push_back(part);
     }
   }
+  const Family family = encoder.has_counts() ? Family::count : Family::number;
   for (std::size_t target = 0; target < targets.size(); ++target) {
     std::vector<std::size_t> counts;
     if (!calibrations.empty() && calibrations[target].of_one)
@@ -135,7 +140,7 @@ std::vector<Predicted> mix_members(std::span<const Prediction> said, std::size_t
         take_together(std::span(result[n].parts).subspan(first, count));
         first += count;
       }
-      result[n] = in_own_units(mixture_of(std::move(result[n].parts)), targets[target]);
+      result[n] = in_own_units(mixture_of(std::move(result[n].parts), family), targets[target]);
     }
   }
   return result;

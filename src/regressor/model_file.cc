@@ -222,8 +222,12 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
     require(file, target.deviation > 0, "the standard deviation of a target is not positive");
     require(file, (target.kind == TargetKind::classes) == !target.classes.empty(),
             "a target is not of its kind");
-    require(file, target.classes.empty() || encoder.targets.size() == 1,
-            "a class is not the only target");
+    const bool is_alone = target.kind == TargetKind::classes || target.kind == TargetKind::count;
+    require(file, !is_alone || encoder.targets.size() == 1,
+            "a class or a count is not the only target");
+    require(file, target.kind != TargetKind::automatic, "a target is not of its kind");
+    require(file, target.kind != TargetKind::count || target.mean > 0,
+            "the mean of a count is not positive");
     const std::set<std::string> different(target.classes.begin(), target.classes.end());
     require(file,
             different.size() == target.classes.size() &&
@@ -286,6 +290,9 @@ Model model_from(const SafetensorsFile& file, int version) {
   Model model;
   if (version < 11) json.at("options")["seconds"] = 0;
   if (version < 16) make_targets_numbers(json);
+  if (version < 17) {
+    for (Json& target : json.at("encoder").at("targets")) target["reason"] = "";
+  }
   model.options = options_from(json.at("options"));
   if (version < 9) translate(model.options);
   detail::validate(model.options);

@@ -10,6 +10,7 @@
 #include "data/message.h"
 #include "data/utf8.h"
 #include "regressor/fit.h"
+#include "regressor/kind.h"
 #include "regressor/mixture.h"
 
 namespace dma {
@@ -55,8 +56,9 @@ Encoder detail::finish(const EncoderBuilder& builder, const std::string& source)
 }
 
 EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
+  const bool is_number = options.kind == TargetKind::automatic && options.noise;
   return EncoderBuilder({.targets = options.target,
-                         .kind = options.kind,
+                         .kind = is_number ? TargetKind::number : options.kind,
                          .features = options.features,
                          .drop = options.drop,
                          .categorical = options.categorical});
@@ -84,9 +86,21 @@ std::array<double, 4> FitReport::cavity_coverage() const {
 
 Encoder Regressor::encoder_for(const Table& table, const RegressorOptions& options) {
   detail::validate(options);
-  EncoderBuilder builder = detail::encoder_builder(options);
-  builder.add(table);
-  return detail::finish(builder, table.source);
+  const auto fit = [&](TargetKind kind) {
+    RegressorOptions own = options;
+    own.kind = kind;
+    EncoderBuilder builder = detail::encoder_builder(own);
+    builder.add(table);
+    return detail::finish(builder, table.source);
+  };
+  Encoder encoder = fit(options.kind);
+  const bool is_open = options.kind == TargetKind::automatic &&
+                       encoder.targets.front().kind == TargetKind::number && !options.noise;
+  if (!is_open) return encoder;
+  const detail::ChosenKind chosen = detail::choose_kind(table, options);
+  if (chosen.kind == TargetKind::amount) encoder = fit(TargetKind::amount);
+  encoder.targets.front().reason = chosen.reason;
+  return encoder;
 }
 
 Regressor Regressor::fit(Table table, const RegressorOptions& options, const OnProgress& progress,

@@ -3,10 +3,12 @@
 #include <utility>
 
 #include <dma/likelihood/classes.h>
+#include <dma/likelihood/counts.h>
 #include <dma/regressor/regressor.h>
 #include <dma/special/random.h>
 
 #include "base/require.h"
+#include "metrics/counts.h"
 #include "regressor/mixture.h"
 
 namespace dma {
@@ -121,16 +123,21 @@ double draw_class(std::span<const double> probabilities, special::Random& random
   return static_cast<double>(k);
 }
 
-std::vector<double> sample_classes(const Model& model, const EncodedRows& rows, std::size_t count,
-                                   std::uint64_t seed) {
-  special::Random random(seed);
+// Outputs of a row that were drawn, and what is believed of them.
+struct Drawn {
+  std::span<const double> value, mean, variance;
+};
+
+// Calls f(place of the value, likelihood, drawn) for draws of a model with one target.
+template <class Own, class F>
+void for_each_draw(const Model& model, const EncodedRows& rows, std::size_t count,
+                   special::Random& random, const F& f) {
   const Choice choice(model.members, count, random);
-  std::vector<double> values(count * rows.rows);
   for (std::size_t m = 0; m < model.members.size(); ++m) {
     const auto draws = choice.of(m);
     if (draws.empty()) continue;
     const Belief& belief = *model.members[m].belief;
-    const auto& likelihood = dynamic_cast<const ClassLikelihood&>(belief.likelihood());
+    const auto& likelihood = dynamic_cast<const Own&>(belief.likelihood());
     const std::size_t outputs = belief.outputs();
     const OutputMoments moments =
         belief.predictor()->outputs(rows.inputs, rows.rows, model.options.threads);
@@ -138,13 +145,50 @@ std::vector<double> sample_classes(const Model& model, const EncodedRows& rows, 
         belief.sample_functions(rows.inputs, rows.rows, draws.size(), random.seed());
     for (std::size_t s = 0; s < draws.size(); ++s) {
       for (std::size_t n = 0; n < rows.rows; ++n) {
-        const auto drawn = std::span(functions).subspan((s * rows.rows + n) * outputs, outputs);
-        const auto mean = std::span(moments.mean).subspan(n * outputs, outputs);
-        values[draws[s] * rows.rows + n] =
-            draw_class(likelihood.probabilities(drawn, mean), random);
+        const auto row_of = [outputs](const std::vector<double>& all, std::size_t row) {
+          return std::span(all).subspan(row * outputs, outputs);
+        };
+        f(draws[s] * rows.rows + n, likelihood,
+          Drawn{row_of(functions, s * rows.rows + n), row_of(moments.mean, n),
+                row_of(moments.variance, n)});
       }
     }
   }
+}
+
+std::vector<double> sample_classes(const Model& model, const EncodedRows& rows, std::size_t count,
+                                   std::uint64_t seed) {
+  special::Random random(seed);
+  std::vector<double> values(count * rows.rows);
+  for_each_draw<ClassLikelihood>(
+      model, rows, count, random,
+      [&](std::size_t place, const ClassLikelihood& likelihood, const Drawn& drawn) {
+        values[place] = draw_class(likelihood.probabilities(drawn.value, drawn.mean), random);
+      });
+  return values;
+}
+
+// The rate, or with noise what is counted.
+double draw_count(double log_rate, const CountLikelihood& likelihood, bool noise,
+                  special::Random& random) {
+  const double rate = std::exp(log_rate);
+  if (!noise) return rate;
+  detail::CountPart known{1, 1 / likelihood.dispersion()};
+  known.mean[0] = rate;
+  return detail::quantile(known, random.uniform());
+}
+
+std::vector<double> sample_counts(const Model& model, const EncodedRows& rows, std::size_t count,
+                                  std::uint64_t seed, bool noise) {
+  special::Random random(seed);
+  std::vector<double> values(count * rows.rows);
+  for_each_draw<CountLikelihood>(
+      model, rows, count, random,
+      [&](std::size_t place, const CountLikelihood& likelihood, const Drawn& drawn) {
+        values[place] =
+            draw_count(likelihood.drawn_log_rate(drawn.value[0], drawn.mean[0], drawn.variance[0]),
+                       likelihood, noise, random);
+      });
   return values;
 }
 
@@ -158,6 +202,7 @@ std::vector<double> Regressor::sample(const Table& table, std::size_t count, std
     detail::require(noise, "a class can only be drawn with its noise");
     return sample_classes(model_, rows, count, seed);
   }
+  if (encoder().has_counts()) return sample_counts(model_, rows, count, seed, noise);
   const detail::Mixture mixture(model_);
   std::vector<Prediction> said = mixture.said(rows.inputs, rows.rows, model_.options.threads);
   std::vector<Predicted> predicted = detail::Mixture::together(model_, said, rows.rows);
@@ -171,6 +216,11 @@ std::vector<double> Regressor::sample(const Table& table, std::size_t count, std
   }
   for (std::size_t m = 0; noise && m < members.size(); ++m) {
     observe_all(m, choice.of(m), random, from, values);
+  }
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    if (encoder().targets[n % from.targets()].kind == TargetKind::amount) {
+      values[n] = std::exp(values[n]);
+    }
   }
   return values;
 }

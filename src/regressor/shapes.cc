@@ -122,15 +122,19 @@ ShapePart part_of(const Data& rows, const Range& held, std::size_t most) {
 
 // ---------------------------------------------------------------------------------------------- predictions
 
-PredictedPart held_out_part(const Prediction& prediction, std::size_t n, double weight) {
+// What is said of a count knows its prior.
+PredictedPart held_out_part(const Prediction& prediction, Family family, std::size_t n,
+                            double weight) {
   PredictedPart part = part_at(prediction, n, weight);
-  calibrate({.prior_precision = prior_precision}, part);
+  if (family == Family::number) calibrate({.prior_precision = prior_precision}, part);
   return part;
 }
 
 bool is_of_classes(const Prediction& prediction) { return !prediction.entropy.empty(); }
 
-std::vector<double> log_densities(const Prediction& prediction, std::span<const double> targets) {
+// By likelihoods of this family.
+std::vector<double> log_densities(const Prediction& prediction, Family family,
+                                  std::span<const double> targets) {
   std::vector<double> result;
   for (std::size_t n = 0; n < targets.size(); ++n) {
     if (is_of_classes(prediction)) {
@@ -139,8 +143,9 @@ std::vector<double> log_densities(const Prediction& prediction, std::span<const 
           std::log(prediction.mean[n * classes + static_cast<std::size_t>(targets[n])]));
       continue;
     }
-    result.push_back(
-        Predicted{0, 0, 0, 0, {held_out_part(prediction, n, 1)}}.log_density(targets[n]));
+    Predicted predicted{0, 0, 0, 0, {held_out_part(prediction, family, n, 1)}};
+    predicted.family = family;
+    result.push_back(predicted.log_density(targets[n]));
   }
   return result;
 }
@@ -403,8 +408,8 @@ class Fit {
     nll_.resize(shapes_.size());
     for (std::size_t k = 0; k < shapes_.size(); ++k) {
       if (!alive_[k]) continue;
-      of_alive.push_back(
-          log_densities(shapes_[k].held_out_prediction(), shapes_[k].held_out().targets));
+      of_alive.push_back(log_densities(shapes_[k].held_out_prediction(), task_.likelihood->family(),
+                                       shapes_[k].held_out().targets));
       nll_[k] = -mean_of(of_alive.back());
     }
     const std::vector<double> weights = stacking_weights(of_alive);
@@ -558,22 +563,24 @@ class Fit {
           if (is_of_classes(predictions[k])) {
             add_classes(predictions[k], next, weights_[k], mixed);
           } else {
-            mixed.parts.push_back(held_out_part(predictions[k], next, weights_[k]));
+            mixed.parts.push_back(
+                held_out_part(predictions[k], task_.likelihood->family(), next, weights_[k]));
           }
         }
       }
     }
-    if (!task_.likelihood->has_scale()) return;
-    if (task_.options.calibration && !task_.options.noise) {
+    const bool has_scale = task_.likelihood->has_scale();
+    if (has_scale && task_.options.calibration && !task_.options.noise) {
       fitted.calibration = fit_calibration(fitted.held_out, rows_.targets);
     }
-    fitted.calibration.of_one = !task_.options.noise;
+    fitted.calibration.of_one = has_scale && !task_.options.noise;
     for (Predicted& mixed : fitted.held_out) {
       if (mixed.parts.empty()) continue;
       for (PredictedPart& part : mixed.parts) calibrate(fitted.calibration, part);
-      mixed = mixture_of(std::move(mixed.parts));
+      mixed = mixture_of(std::move(mixed.parts), task_.likelihood->family());
     }
-    fitted.calibration.prior_precision = prior_precision;  // held_out_part() has multiplied it in
+    // held_out_part() has multiplied it in.
+    if (has_scale) fitted.calibration.prior_precision = prior_precision;
   }
 
   // ------------------------------------------------------------------------------------------ the checkpoint

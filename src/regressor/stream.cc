@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include <dma/likelihood/counts.h>
 #include <dma/special/random.h>
 
 #include "base/require.h"
@@ -252,6 +253,15 @@ class Learner {
   void report_noise(const Encoder& encoder, FitReport& report) const {
     if (encoder.has_classes()) {
       report.noise_std = {0};
+      report.noise_at_floor = {false};
+      return;
+    }
+    if (encoder.has_counts()) {
+      double sum = 0;
+      for (const auto& belief : beliefs_) {
+        sum += dynamic_cast<const CountLikelihood&>(belief.likelihood()).dispersion();
+      }
+      report.noise_std = {std::sqrt(sum / static_cast<double>(beliefs_.size()))};
       report.noise_at_floor = {false};
       return;
     }

@@ -84,8 +84,9 @@ struct FitReport {
   std::size_t batch_size = 0;
   std::size_t epochs = 0;  // passes over the rows, of the member that took longest
   Stopped stopped = Stopped::max_epochs;
-  std::vector<double> noise_std =
-      {};  // per target, root of the mean variance over members and rows; of a class 0
+  // Per target, root of the mean variance over members and rows; of an amount's logarithm; of a class 0; of a count the
+  // root of its dispersion, which is that of a rate in units of it.
+  std::vector<double> noise_std = {};
   double train_nll =
       0;  // of the mixture, mean per value; NaN: unknown, every row was seen only once
   // Per target, of the mixture: an estimate for rows that come. A joint belief has predicted each row by members that

@@ -89,6 +89,8 @@ class Regressor {
   // Takes an encoder from encoder_for(), for callers that inspect it first.
   static Regressor fit(Table table, Encoder encoder, const RegressorOptions& options,
                        const OnProgress& progress = {}, const Checkpoint& checkpoint = {});
+  // If the kind is automatic and the target a positive number, this fits a small network twice, to tell an amount from a
+  // number.
   static Encoder encoder_for(const Table& table, const RegressorOptions& options);
 
   // Returns rows x targets, in the targets' own units. The number of threads does not change the numbers; 0: all cores.
