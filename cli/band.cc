@@ -21,6 +21,13 @@ struct Frame {
   }
 };
 
+// Two deviations to either side; of what is not symmetric, as much.
+Interval range_of(const Predicted& p) {
+  static const CentralLevel two_deviations(0.9545);
+  if (p.family != Family::number) return p.interval(two_deviations);
+  return {p.mean - 2 * p.stddev(), p.mean + 2 * p.stddev()};
+}
+
 Frame frame_of(const Band& band, std::size_t height) {
   Frame frame{band.predicted.front().mean, band.predicted.front().mean, height};
   const auto include = [&](double y) {
@@ -28,8 +35,9 @@ Frame frame_of(const Band& band, std::size_t height) {
     frame.high = std::max(frame.high, y);
   };
   for (const Predicted& p : band.predicted) {
-    include(p.mean - 2 * p.stddev());
-    include(p.mean + 2 * p.stddev());
+    const Interval range = range_of(p);
+    include(range.lower);
+    include(range.upper);
   }
   for (const double y : band.data_y) include(y);
   return frame;
@@ -46,8 +54,9 @@ std::string draw(const Band& band, std::size_t height) {
   };
   for (std::size_t c = 0; c < width; ++c) {
     const Predicted& p = band.predicted[c];
-    const int top = frame.row(p.mean + 2 * p.stddev());
-    const int bottom = frame.row(p.mean - 2 * p.stddev());
+    const Interval range = range_of(p);
+    const int top = frame.row(range.upper);
+    const int bottom = frame.row(range.lower);
     for (int row = top; row <= bottom; ++row) put(c, row, ':');
   }
   const double step = (band.x.back() - band.x.front()) / static_cast<double>(width - 1);

@@ -144,6 +144,12 @@ void run(const Arguments& arguments) {
         "of their rows\nthat are right, in %. error: by how much the probability of the class that "
         "was predicted differs from\nhow often it was right.\n");
     print_reliability(*metrics.front().classes);
+  } else if (encoder.has_counts()) {
+    fmt::print(
+        "\nNLL: of the probability of each count. CRPS: the ranked probability score. Smaller is "
+        "better.\nUnder each level: the share of targets inside that interval, in %; its ends are "
+        "whole numbers, so that\nit may contain more. error: mean difference between share and "
+        "level over 19 levels, allowing for that.\n");
   } else {
     fmt::print(
         "\nNLL and CRPS: smaller is better. Under each level: the share of targets inside that "

@@ -110,14 +110,11 @@ Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out)
 
 // What the target was taken for, and how to say otherwise.
 void print_target(const TargetColumn& target) {
-  if (target.kind != TargetKind::classes) {
-    fmt::print(stderr, "  {:<26} {}: number, mean {:.4g}, std {:.4g}\n", "target", target.name,
-               target.mean, target.deviation);
-    return;
-  }
-  fmt::print(stderr, "  {:<26} {}\n", "target", class_text(target));
-  if (!target.text) {
-    fmt::print(stderr, "  {:<26} if it is a number after all, use --kind number\n", "");
+  fmt::print(stderr, "  {:<26} {}\n", "target", target_text(target));
+  if (!target.reason.empty() && !target.text) {
+    fmt::print(stderr, "  {:<26} {}; if it is {}a number after all, use --kind {}number\n", "",
+               target.reason, target.kind == TargetKind::count ? "a class or " : "",
+               target.kind == TargetKind::count ? "class or " : "");
   }
   const auto single = std::count(target.class_rows.begin(), target.class_rows.end(), 1U);
   if (single > 0) {
@@ -333,9 +330,12 @@ void add_fit(Command app) {
           "--kind", options.kind,
           {{"auto", TargetKind::automatic},
            {"number", TargetKind::number},
-           {"class", TargetKind::classes}},
-          "what the target is: a number, or a class, one of up to 200; auto (default): a class "
-          "if it is text or only two different whole numbers, otherwise a number")
+           {"class", TargetKind::classes},
+           {"amount", TargetKind::amount},
+           {"count", TargetKind::count}},
+          "what the target is: a number; a class, one of up to 200; an amount, positive and "
+          "skewed, such as a price; a count, a whole number from 0 on; auto (default): found out "
+          "from the column, and said")
       .text("KIND");
   command
       .option("--model", arguments->model,

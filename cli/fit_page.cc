@@ -174,7 +174,7 @@ Json response_figure(const std::vector<Response>& responses, const Encoder& enco
   for (const Response& response : responses) {
     for (std::size_t n = 0; n < response.predicted.size(); ++n) {
       const Predicted& p = response.predicted[n];
-      const Predicted function{p.mean, p.epistemic_std, 0};
+      const Interval function = p.function_interval(CentralLevel(0.95));
       list.push_back(of_target(encoder, n % targets,
                                {{"input", response.column},
                                 {"kind", name_of(response.kind)},
@@ -182,8 +182,8 @@ Json response_figure(const std::vector<Response>& responses, const Encoder& enco
                                 {"mean", p.mean},
                                 {"lower", p.lower()},
                                 {"upper", p.upper()},
-                                {"epistemic_lower", function.lower()},
-                                {"epistemic_upper", function.upper()}}));
+                                {"epistemic_lower", function.lower},
+                                {"epistemic_upper", function.upper}}));
     }
   }
   return list;
@@ -253,7 +253,8 @@ Json certificate_figure(const Model& model) {
                             "weights, often those of one column, are switched off.",
                             least_prior_precision, most_prior_precision));
   }
-  if (model.options.belief == BeliefKind::joint && !model.encoder.has_classes()) {
+  if (model.options.belief == BeliefKind::joint && !model.encoder.has_classes() &&
+      !model.encoder.has_counts()) {
     entries.add("noise at a bound", std::to_string(bounded.noise_variances),
                 fmt::format("Rows, over all members, whose noise variance is {:g} of the target's, "
                             "or of whose noise little more is known than nothing.",
@@ -274,14 +275,10 @@ Json certificate_figure(const Model& model) {
 void add_targets(const Model& model, Entries& facts) {
   const auto& targets = model.encoder.targets;
   for (std::size_t k = 0; k < targets.size(); ++k) {
-    const std::string of = targets.size() == 1 ? "" : " (" + targets[k].name + ")";
-    if (targets[k].kind == TargetKind::classes) {
-      facts.add("target", class_text(targets[k]));
-      continue;
-    }
-    facts.add("target" + of, fmt::format("{}, mean {:.4g}, std {:.4g}", targets[k].name,
-                                         targets[k].mean, targets[k].deviation));
-    facts.add("noise std" + of, fmt::format("{:.4g}", model.report.noise_std[k]));
+    facts.add("target", target_text(targets[k]));
+    if (targets[k].kind == TargetKind::classes) continue;
+    const auto [name, text] = noise_text(model, k);
+    facts.add(name, text);
   }
 }
 

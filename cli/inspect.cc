@@ -136,12 +136,8 @@ void print_model(const Model& model, const std::filesystem::path& path) {
   fmt::print("{}: {}, {}\n", path.string(), bytes_text(std::filesystem::file_size(path)),
              model.options.single_precision ? "single precision" : "double precision");
   for (const TargetColumn& target : model.encoder.targets) {
-    if (target.kind == TargetKind::classes) {
-      print_entry("target", class_text(target));
-      continue;
-    }
-    print_entry("target", fmt::format("{}, mean {:.4g}, std {:.4g}", target.name, target.mean,
-                                      target.deviation));
+    print_entry("target", target_text(target));
+    if (!target.reason.empty()) print_entry("", "chosen: " + target.reason);
   }
   for (const FeatureColumn& column : model.encoder.features) {
     print_entry("feature", fmt::format("{}: {}{}", column.name, name_of(column.kind),
@@ -157,7 +153,8 @@ void print_model(const Model& model, const std::filesystem::path& path) {
   print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}", report.rows, report.epochs,
                                       name_of(report.stopped)));
   for (std::size_t k = 0; !model.encoder.has_classes() && k < report.noise_std.size(); ++k) {
-    print_entry("noise std", fmt::format("{:.4g}", report.noise_std[k]));
+    const auto [name, text] = noise_text(model, k);
+    print_entry(name, text);
   }
   print_scores(model);
   print_entry("ledger", fmt::format("{}, {} batches of up to {} rows, {} rows, {}",

@@ -3,6 +3,7 @@
 #include <dma/regressor/regressor.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -25,6 +26,7 @@ struct Arguments {
   double level = 0.95;
   std::size_t threads = 0;
   bool json = false;
+  std::optional<std::size_t> most_counted;
 };
 
 // A name may need quotes.
@@ -43,26 +45,45 @@ std::string class_header(const TargetColumn& target) {
 }
 
 // mean,std,...; with several targets y.mean,y.std,...,z.mean,...
-std::string header(const Encoder& encoder) {
+std::string header(const Encoder& encoder, std::optional<std::size_t> most_counted) {
   if (encoder.has_classes()) return class_header(encoder.targets.front());
   std::string line;
   for (const TargetColumn& target : encoder.targets) {
-    for (const char* what : {"mean", "std", "epistemic_std", "noise_std", "lower", "upper"}) {
+    const char* centre = target.kind == TargetKind::amount ? "median" : "mean";
+    for (const char* what : {centre, "std", "epistemic_std", "noise_std", "lower", "upper"}) {
       line += line.empty() ? "" : ",";
       line += encoder.targets.size() == 1 ? what : cell(target.name + "." + what);
     }
   }
+  if (most_counted) {
+    for (std::size_t count = 0; count <= *most_counted; ++count) {
+      line += fmt::format(",p_{}", count);
+    }
+    line += ",p_more";
+  }
   return line + "\n";
 }
 
+// p_0,...,p_more
+void write_probabilities(const Predicted& p, std::size_t most_counted, fmt::memory_buffer& text) {
+  const auto out = std::back_inserter(text);
+  for (std::size_t count = 0; count <= most_counted; ++count) {
+    fmt::format_to(out, ",{}", std::exp(p.log_density(static_cast<double>(count))));
+  }
+  fmt::format_to(out, ",{}", 1 - p.cdf(static_cast<double>(most_counted)));
+}
+
 void write_rows(const std::vector<Predicted>& predicted, std::size_t targets,
-                const CentralLevel& level, fmt::memory_buffer& text) {
+                const CentralLevel& level, std::optional<std::size_t> most_counted,
+                fmt::memory_buffer& text) {
   const auto out = std::back_inserter(text);
   for (std::size_t n = 0; n < predicted.size(); ++n) {
     const Predicted& p = predicted[n];
     const Interval interval = p.interval(level);
-    fmt::format_to(out, "{},{},{},{},{},{}{}", p.mean, p.stddev(), p.epistemic_std, p.noise_std,
-                   interval.lower, interval.upper, (n + 1) % targets == 0 ? "\n" : ",");
+    fmt::format_to(out, "{},{},{},{},{},{}", p.mean, p.stddev(), p.epistemic_std, p.noise_std,
+                   interval.lower, interval.upper);
+    if (most_counted) write_probabilities(p, *most_counted, text);
+    fmt::format_to(out, "{}", (n + 1) % targets == 0 ? "\n" : ",");
   }
 }
 
@@ -81,6 +102,9 @@ void run(const Arguments& arguments) {
     throw UsageError("--json prints one JSON object, so the predictions need a file: -o");
   }
   const Regressor model = Regressor::load(arguments.model);
+  if (arguments.most_counted && !model.encoder().has_counts()) {
+    throw UsageError("--counts needs a model of a count; the target of this one is not");
+  }
   CsvOptions csv = arguments.csv.options();
   csv.columns = model.encoder().wanted(false);
   CsvReader reader(arguments.data, csv);
@@ -99,14 +123,14 @@ void run(const Arguments& arguments) {
   Table piece;
   fmt::memory_buffer text;
   // The header goes out with the first rows: if these cannot be read, nothing is written.
-  text.append(header(model.encoder()));
+  text.append(header(model.encoder(), arguments.most_counted));
   while (reader.read(piece, rows_at_once)) {
     const EncodedRows encoded = model.encoder().encode_inputs(piece);
     const auto predicted = model.predict_encoded(encoded.inputs, encoded.rows, arguments.threads);
     if (model.encoder().has_classes()) {
       write_classes(predicted, model.encoder().targets.front(), text);
     } else {
-      write_rows(predicted, targets, level, text);
+      write_rows(predicted, targets, level, arguments.most_counted, text);
     }
     put({text.data(), text.size()});
     text.clear();
@@ -151,11 +175,18 @@ void add_predict(Command app) {
               "number of threads; 0: all cores (default); the result does not depend on it")
       .whole(0, most_threads)
       .text("N");
+  command
+      .option("--counts", arguments->most_counted,
+              "of a count: also write the probabilities of 0 to N, and of more")
+      .whole(0, 10'000)
+      .text("N");
   add_csv_options(command, arguments->csv);
   command.flag("--json", arguments->json, "print one JSON object (needs -o)");
   command.footer(
       "columns written: mean, std, epistemic_std (more data could remove it), noise_std, lower, "
       "upper\n"
+      "of an amount: median instead of mean; of a count lower and upper are whole numbers that\n"
+      "belong to the interval, and --counts adds p_0, p_1, ..., p_more\n"
       "of a class: class (the most probable), p_NAME for each class, doubt (what more rows could\n"
       "remove of the uncertainty, in nats)\n"
       "examples:\n"

@@ -84,6 +84,8 @@ void print_shapes(const Model& model) {
   }
 }
 
+namespace {
+
 std::string class_text(const TargetColumn& target) {
   constexpr std::size_t most = 6;
   std::string list;
@@ -92,6 +94,39 @@ std::string class_text(const TargetColumn& target) {
   }
   if (target.classes.size() > most) list += ", ...";
   return fmt::format("{}: class, {} of them (rows): {}", target.name, target.classes.size(), list);
+}
+
+}  // namespace
+
+std::string target_text(const TargetColumn& target) {
+  switch (target.kind) {
+    case TargetKind::classes:
+      return class_text(target);
+    case TargetKind::amount:
+      return fmt::format("{}: amount, usually {:.4g}, a factor of {:.3g} up or down", target.name,
+                         std::exp(target.mean), std::exp(target.deviation));
+    default:
+      return fmt::format("{}: {}, mean {:.4g}, std {:.4g}", target.name, name_of(target.kind),
+                         target.mean, target.deviation);
+  }
+}
+
+std::pair<std::string, std::string> noise_text(const Model& model, std::size_t target) {
+  const double noise = model.report.noise_std[target];
+  const std::vector<TargetColumn>& targets = model.encoder.targets;
+  const std::string of = targets.size() == 1 ? "" : " (" + targets[target].name + ")";
+  const std::string floor = model.report.noise_at_floor[target]
+                                ? ", the smallest allowed: the rows are fitted exactly"
+                                : "";
+  switch (targets[target].kind) {
+    case TargetKind::amount:
+      return {"noise" + of, fmt::format("a factor of {:.3g} up or down{}", std::exp(noise), floor)};
+    case TargetKind::count:
+      return {"over-dispersion",
+              fmt::format("{0:.3g}: the variance is mean + {0:.3g} mean^2", noise * noise)};
+    default:
+      return {"noise std" + of, fmt::format("{:.4g}{}", noise, floor)};
+  }
 }
 
 std::string class_scores_text(const ClassMetrics& metrics) {
@@ -127,13 +162,8 @@ void print_fit(const Model& model) {
   print_shapes(model);
   print_entry("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
   for (std::size_t k = 0; !model.encoder.has_classes() && k < report.noise_std.size(); ++k) {
-    const std::string of =
-        report.noise_std.size() == 1 ? "" : " (" + model.encoder.targets[k].name + ")";
-    print_entry(
-        "noise std" + of,
-        fmt::format(
-            "{:.4g}{}", report.noise_std[k],
-            report.noise_at_floor[k] ? ", the smallest allowed: the rows are fitted exactly" : ""));
+    const auto [name, text] = noise_text(model, k);
+    print_entry(name, text);
   }
   print_entry(fmt::format("training {}", score_name(model)),
               std::isnan(report.train_nll) ? "unknown: every row was seen only once"

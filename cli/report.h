@@ -34,7 +34,10 @@ nlohmann::ordered_json metrics_json(const Metrics& metrics);
 // log loss 0.41, 82.3 % right, ...
 std::string class_scores_text(const ClassMetrics& metrics);
 // survived: class, 2 of them (rows): 0 (549), 1 (342)
-std::string class_text(const TargetColumn& target);
+// price: amount, usually 210, a factor of 1.8 up or down
+std::string target_text(const TargetColumn& target);
+// What a model has learnt of a target's noise: a name and a value. Not of a class.
+std::pair<std::string, std::string> noise_text(const Model& model, std::size_t target);
 // Units per hidden layer, or linear.
 std::string shape_text(const ShapeReport& shape);
 // How a score of the target is called: NLL, or of classes log loss.

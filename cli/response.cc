@@ -162,7 +162,7 @@ void add_points(const Model& model, const Place& place, const EncodedRows* data,
   add_numbers(place, shown_range(seen_range(model, place, data)), rows);
 }
 
-// Spread of the response, in deviations of the target that it moves most.
+// Spread of the response, in deviations of the target that it moves most; of an amount those of its logarithm.
 double variation(const Response& response, const Encoder& encoder) {
   const std::size_t targets = encoder.targets.size();
   double most = 0;
@@ -177,8 +177,10 @@ double variation(const Response& response, const Encoder& encoder) {
   for (std::size_t k = 0; k < targets; ++k) {
     Range range{HUGE_VAL, -HUGE_VAL};
     for (std::size_t n = k; n < response.predicted.size(); n += targets) {
-      range.low = std::min(range.low, response.predicted[n].mean);
-      range.high = std::max(range.high, response.predicted[n].mean);
+      const Predicted& p = response.predicted[n];
+      const double place = p.family == Family::amount ? std::log(p.mean) : p.mean;
+      range.low = std::min(range.low, place);
+      range.high = std::max(range.high, place);
     }
     most = std::max(most, (range.high - range.low) / encoder.targets[k].deviation);
   }

@@ -260,7 +260,9 @@ void add_benchmark(Command app) {
           "--kind", arguments->kind,
           {{"auto", TargetKind::automatic},
            {"number", TargetKind::number},
-           {"class", TargetKind::classes}},
+           {"class", TargetKind::classes},
+           {"amount", TargetKind::amount},
+           {"count", TargetKind::count}},
           "what the targets are; auto (default): classes in the ten usual sets with "
           "classes, otherwise numbers")
       .text("KIND");
