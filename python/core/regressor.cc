@@ -36,9 +36,11 @@ using Words = std::array<std::pair<const char*, T>, N>;
 constexpr Words<BeliefKind, 3> beliefs{{{"auto", BeliefKind::automatic},
                                         {"joint", BeliefKind::joint},
                                         {"independent", BeliefKind::independent}}};
-constexpr Words<TargetKind, 3> kinds{{{"auto", TargetKind::automatic},
+constexpr Words<TargetKind, 5> kinds{{{"auto", TargetKind::automatic},
                                       {"number", TargetKind::number},
-                                      {"class", TargetKind::classes}}};
+                                      {"class", TargetKind::classes},
+                                      {"amount", TargetKind::amount},
+                                      {"count", TargetKind::count}}};
 constexpr Words<Rule, 2> rules{{{"linear", Rule::linear}, {"direct", Rule::direct}}};
 constexpr Words<LedgerMode, 3> ledgers{
     {{"full", LedgerMode::full}, {"average", LedgerMode::average}, {"none", LedgerMode::none}}};
@@ -196,6 +198,25 @@ py::tuple probabilities(const Regressor& self, const Rows& rows, std::size_t thr
   return py::make_tuple(probability, entropy, doubt);
 }
 
+// Of a count: the probabilities of 0 to `most` and of more, rows x (most + 2).
+Array count_probabilities(const Regressor& self, const Rows& rows, std::size_t most,
+                          std::size_t threads) {
+  const std::size_t width = most + 2;
+  Array probability({rows.count(), width});
+  each_block(self, rows, threads,
+             [&, to = probability.mutable_data()](const std::vector<Predicted>& predicted,
+                                                  std::size_t first) {
+               for (std::size_t n = 0; n < predicted.size(); ++n) {
+                 double* row = to + (first + n) * width;
+                 for (std::size_t k = 0; k <= most; ++k) {
+                   row[k] = std::exp(predicted[n].log_density(static_cast<double>(k)));
+                 }
+                 row[most + 1] = 1 - predicted[n].cdf(static_cast<double>(most));
+               }
+             });
+  return probability;
+}
+
 void require_all(const Regressor& self, const Rows& rows, const Numbers& y) {
   const std::size_t values = rows.count() * self.encoder().targets.size();
   if (static_cast<std::size_t>(y.size()) == values) return;
@@ -343,6 +364,8 @@ py::dict report_dict(const Regressor& self) {
                   "shapes"_a = shapes_list(self), "members"_a = self.model().members.size(),
                   "batches"_a = report.batches, "batch_size"_a = report.batch_size,
                   "epochs"_a = report.epochs, "stopped"_a = std::string(name_of(report.stopped)),
+                  "kind"_a = std::string(name_of(self.encoder().targets.front().kind)),
+                  "kind_reason"_a = self.encoder().targets.front().reason,
                   "noise_std"_a = report.noise_std, "noise_at_floor"_a = report.noise_at_floor,
                   "train_nll"_a = report.train_nll, "cavity"_a = cavity,
                   "cavity_nll"_a = report.cavity_nll(),
@@ -541,6 +564,7 @@ void bind_predictions(py::class_<Regressor>& regressor) {
       .def("cdf", &compare<&Predicted::cdf>, py::arg("rows"), py::arg("targets"), threads)
       .def("evaluate", &evaluate, py::arg("rows"), py::arg("targets"), threads)
       .def("probabilities", &probabilities, py::arg("rows"), threads)
+      .def("count_probabilities", &count_probabilities, py::arg("rows"), py::arg("most"), threads)
       .def("evaluate_classes", &evaluate_classes, py::arg("rows"), threads);
 }
 

@@ -70,7 +70,7 @@ class Estimator(BaseEstimator):
 
     # --------------------------------------------------------------------------------- what a subclass says
 
-    _kind: str  # of the target, as the library calls it
+    _kinds: tuple[str, ...]  # of the target, as the library calls them
 
     def _known_targets(self, y: Any) -> list[_columns.Column]:
         """Columns of y, for a model that is fitted."""
@@ -154,7 +154,7 @@ class Estimator(BaseEstimator):
         with open(path, "rb"):
             pass  # raises Python's own error if the file is missing
         model = _core.Regressor.load(os.fspath(path))
-        _require_kind(cls._kind, model, path)
+        _require_kind("class" in cls._kinds, model, path)
         options = model.options
         result = cls(**cls._parameters_of(options))
         names = options.features or model.features
@@ -251,7 +251,7 @@ class Estimator(BaseEstimator):
 
     def _options(self) -> _core.Options:
         options = _core.Options()
-        options.kind = self._kind
+        options.kind = self._kinds[0]
         options.hidden = _hidden(self.hidden)
         options.rule = _word("rule", self.rule)
         options.belief = _word("belief", self.belief)
@@ -421,10 +421,11 @@ class Estimator(BaseEstimator):
         return float(np.mean([_recent_fall(curve) for curve in self.train_nll_curve_])) > _UNSETTLED
 
 
-def _require_kind(kind: str, model: _core.Regressor, path: str | os.PathLike[str]) -> None:
-    found, name = ("class", "DMAClassifier") if model.classes else ("number", "DMARegressor")
-    if found != kind:
-        raise ValueError(f"{os.fspath(path)}: the model's target is a {found}; use {name}.load")
+def _require_kind(has_classes: bool, model: _core.Regressor, path: str | os.PathLike[str]) -> None:
+    if has_classes == bool(model.classes):
+        return
+    found, name = ("a class", "DMAClassifier") if model.classes else ("not a class", "DMARegressor")
+    raise ValueError(f"{os.fspath(path)}: the model's target is {found}; use {name}.load")
 
 
 def _recent_fall(curve: np.ndarray) -> float:

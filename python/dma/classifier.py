@@ -127,7 +127,7 @@ class DMAClassifier(ClassifierMixin, Estimator):
     (True, True)
     """
 
-    _kind = "class"
+    _kinds = ("class",)
 
     # ------------------------------------------------------------------------------------------- learning
 

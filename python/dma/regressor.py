@@ -68,11 +68,19 @@ class DMARegressor(RegressorMixin, Estimator):
     time : float or None, default=None
         Joint belief: the fit returns the best found in about so many seconds; what is found then depends on the
         machine. None: it takes as long as it needs.
+    kind : {"number", "amount", "count", "auto"}, default="number"
+        What y is. "amount": positive and skewed, such as a price; its logarithm is learnt, and ``predict``
+        returns the median. "count": a whole number from 0 on; intervals end at whole numbers. "auto": a count if
+        all are whole numbers and some are 0; an amount if rows that were not learnt say so.
 
     Attributes
     ----------
+    kind_ : str
+        What y was taken for.
     noise_std_ : float or ndarray of shape (n_outputs,)
-        Standard deviation of the noise, in the unit of y: the root of its mean variance over the rows.
+        Standard deviation of the noise, in the unit of y: the root of its mean variance over the rows. Of an
+        amount that of its logarithm; of a count the root of its over-dispersion: the variance is
+        ``mean + noise_std_**2 * mean**2``.
     cavity_nll_ : float
         Negative log-likelihood of the training rows without what they taught: an estimate for held-out rows. A
         joint belief has predicted them by members that had not learnt them yet: all rows, unless the ensemble is
@@ -147,6 +155,7 @@ class DMARegressor(RegressorMixin, Estimator):
         single_precision: bool = False,
         categorical_features: Sequence[str | int] | None = None,
         time: float | None = None,
+        kind: str = "number",
     ) -> None:
         super().__init__(
             hidden,
@@ -169,8 +178,9 @@ class DMARegressor(RegressorMixin, Estimator):
             time=time,
         )
         self.noise = noise
+        self.kind = kind
 
-    _kind = "number"
+    _kinds = ("number", "amount", "count", "auto")
 
     # ------------------------------------------------------------------------------------------- learning
 
@@ -199,6 +209,8 @@ class DMARegressor(RegressorMixin, Estimator):
     def _fit(self, X: Any, y: Any, checkpoint: str | os.PathLike[str] | None = None) -> DMARegressor:
         self._require_target(y)
         target = _checked_target(y)
+        if self.kind == "auto" and len(np.unique(target)) == 2:
+            raise ValueError("y has two values only: use DMAClassifier, or kind='number'")
         columns = _columns.columns_of_matrix(_as_matrix(target))
         model, raised = self._fitted(X, y, columns, checkpoint)
         self._output_dimensions = target.ndim
@@ -248,6 +260,7 @@ class DMARegressor(RegressorMixin, Estimator):
         Returns
         -------
         mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Of an amount the median.
         std : ndarray, if return_std
         epistemic_variance, noise_variance : ndarray, if return_cov_parts
         """
@@ -293,6 +306,20 @@ class DMARegressor(RegressorMixin, Estimator):
         self._require_fitted()
         return self._shaped([self._model.quantile(self._inputs(X), probability, self._threads())])[0]
 
+    def predict_counts(self, X: Any, most: int) -> np.ndarray:
+        """Probabilities of 0, 1, ..., ``most`` and of more, if y is a count.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, most + 2)
+            The last column is the probability of more than ``most``.
+        """
+        self._require_fitted()
+        if self.kind_ != "count":
+            raise ValueError(f"predict_counts needs a model of a count, and y is of the kind {self.kind_!r}")
+        largest = whole_number("most", most, 0)
+        return self._model.count_probabilities(self._inputs(X), largest, self._threads())
+
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool = True
     ) -> np.ndarray:
@@ -319,7 +346,7 @@ class DMARegressor(RegressorMixin, Estimator):
         return values[:, 0, :] if self._output_dimensions == 1 else values
 
     def log_prob(self, X: Any, y: Any) -> np.ndarray:
-        """Predicted log density of y, for every row (and output)."""
+        """Predicted log density of y, for every row (and output); of a count its log probability."""
         rows, observed = self._observed_rows(X, y)
         return self._shaped([self._model.log_density(rows, observed, self._threads())])[0]
 
@@ -353,6 +380,9 @@ class DMARegressor(RegressorMixin, Estimator):
 
     def _options(self) -> _core.Options:
         options = super()._options()
+        if self.kind not in self._kinds:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, self._kinds))}, not {self.kind!r}")
+        options.kind = self.kind
         if isinstance(self.noise, str):
             if self.noise not in ("auto", "input", "constant"):
                 raise ValueError(
@@ -369,7 +399,7 @@ class DMARegressor(RegressorMixin, Estimator):
 
     @classmethod
     def _parameters_of(cls, options: _core.Options) -> dict[str, Any]:
-        return {**super()._parameters_of(options), "noise": _noise_asked_for(options)}
+        return {**super()._parameters_of(options), "noise": _noise_asked_for(options), "kind": options.kind}
 
     def _known_targets(self, y: Any) -> list[_columns.Column]:
         matrix = _as_matrix(_checked_target(y))
@@ -398,6 +428,7 @@ class DMARegressor(RegressorMixin, Estimator):
 
     def _adopt(self, model: _core.Regressor) -> None:
         super()._adopt(model)
+        self.kind_ = self.report_["kind"]
         noise = np.asarray(self.report_["noise_std"])
         self.n_outputs_ = len(noise)
         self.noise_std_ = float(noise[0]) if self._output_dimensions == 1 else noise

@@ -373,7 +373,7 @@ def test_a_file_of_the_other_kind(tmp_path):
     with pytest.raises(ValueError, match="target is a class; use DMAClassifier.load"):
         DMARegressor.load(tmp_path / "classes")
     DMARegressor(hidden=3, ensemble=1, max_epochs=5, tol=0).fit(X, y).save(tmp_path / "numbers")
-    with pytest.raises(ValueError, match="target is a number; use DMARegressor.load"):
+    with pytest.raises(ValueError, match="target is not a class; use DMARegressor.load"):
         DMAClassifier.load(tmp_path / "numbers")
 
 
@@ -394,7 +394,7 @@ def test_pipeline_search_voting_calibration():
 def test_text_of_the_estimator():
     assert repr(DMAClassifier(hidden=3)) == "DMAClassifier(hidden=3)"
     assert "noise" not in DMAClassifier().get_params()
-    assert set(DMARegressor().get_params()) - set(DMAClassifier().get_params()) == {"noise"}
+    assert set(DMARegressor().get_params()) - set(DMAClassifier().get_params()) == {"noise", "kind"}
 
 
 # ------------------------------------------------------------------------------------- errors and warnings
