@@ -261,6 +261,7 @@ struct KnownTarget {
   std::optional<DataError> no_amount = {};  // the first cell that is none
   std::optional<DataError> no_count = {};
   bool any_zero = false;
+  double largest = 0;
 };
 
 // What its cells are, if each is a number.
@@ -278,6 +279,7 @@ void take_amounts_and_counts(const Table& piece, const Cells& cells,
       known.no_count = error_at(piece, *cells.column, row, count_expectation);
     }
     known.any_zero = known.any_zero || x == 0;
+    known.largest = std::max(known.largest, x);
   }
 }
 
@@ -506,7 +508,10 @@ class EncoderBuilder::State {
       throw DataError(in_column(name) + "the target's standard deviation is " +
                       as_text(scale.deviation) + ", too small to compute with; use a smaller unit");
     }
-    return {.name = name, .mean = scale.mean, .deviation = scale.deviation, .kind = kind};
+    TargetColumn column{
+        .name = name, .mean = scale.mean, .deviation = scale.deviation, .kind = kind};
+    if (kind == TargetKind::count) column.largest = target.largest;
+    return column;
   }
 
   void require_only(const std::string& name, const std::string& kind) const {

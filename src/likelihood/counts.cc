@@ -16,7 +16,7 @@ namespace {
 
 using detail::require;
 
-constexpr double prior_precision_of_function = 1.0 / 25;
+constexpr double least_prior_deviation = 1;  // of the function
 constexpr double usual_log_dispersion = -1, deviation_of_log_dispersion = 2;
 constexpr double deviation_of_log_width = 1;
 // The two numbers need no more rows.
@@ -63,27 +63,22 @@ class CountTerms final : public RowTerms {
   double shift_, shape_;
 };
 
-// What is believed of a function, N(f; m, v), times N(f; 0, 1 / tau).
-struct Believed {
-  double mean, variance;
-};
-Believed with_prior(double mean, double variance) {
-  const double gained = 1 + variance * prior_precision_of_function;
-  return {mean / gained, variance / gained};
-}
-
 struct LogParameters {
   double dispersion, width;
 };
 
-PredictedPart part_of_row(double log_rate, double mean, double variance, const LogParameters& at) {
-  const Believed function = with_prior(mean, variance * std::exp(at.width));
+// What is said of a row. What is believed of its function, N(f; m, v), is multiplied by N(f; 0, s^2).
+PredictedPart part_of_row(const CountRates& rates, double mean, double variance,
+                          const LogParameters& at) {
+  const double prior = std::max(least_prior_deviation, rates.reach / 2);
+  const double own = variance * std::exp(at.width);
+  const double gained = 1 + own / (prior * prior);
   const double noise = special::trigamma(std::exp(-at.dispersion));
-  return {log_rate + function.mean, std::sqrt(function.variance), std::sqrt(noise)};
+  return {rates.usual + mean / gained, std::sqrt(own / gained), std::sqrt(noise)};
 }
 
 // -log of the probabilities of rows that were not learnt and of the prior.
-double loss_of(const LogParameters& at, double log_rate, std::span<const double> targets,
+double loss_of(const LogParameters& at, const CountRates& rates, std::span<const double> targets,
                const Outputs& predicted) {
   const double dispersion = (at.dispersion - usual_log_dispersion) / deviation_of_log_dispersion;
   const double width = at.width / deviation_of_log_width;
@@ -91,7 +86,7 @@ double loss_of(const LogParameters& at, double log_rate, std::span<const double>
   const std::size_t step = (targets.size() + most_rows_to_learn_from - 1) / most_rows_to_learn_from;
   for (std::size_t n = 0; n < targets.size(); n += step) {
     if (std::isnan(predicted.mean[n])) continue;
-    const PredictedPart part = part_of_row(log_rate, predicted.mean[n], predicted.variance[n], at);
+    const PredictedPart part = part_of_row(rates, predicted.mean[n], predicted.variance[n], at);
     loss -= detail::log_probability(detail::count_part(part), targets[n]);
   }
   return loss;
@@ -129,18 +124,19 @@ struct CountLikelihood::Room {
   std::vector<double> targets, mean, variance;
 };
 
-CountLikelihood::CountLikelihood(double log_rate, bool learns, double dispersion)
-    : log_rate_(log_rate),
+CountLikelihood::CountLikelihood(CountRates rates, bool learns, double dispersion)
+    : rates_(rates),
       learns_(learns),
       log_dispersion_(std::log(dispersion)),
       room_(std::make_unique<Room>()) {
-  require(std::isfinite(log_rate), "the log of a usual count must be finite");
+  require(std::isfinite(rates.usual) && std::isfinite(rates.reach),
+          "the logs of the usual and the largest count must be finite");
   require(dispersion > 0 && std::isfinite(dispersion),
           "the dispersion must be positive and finite, got " + std::to_string(dispersion));
 }
 
 CountLikelihood::CountLikelihood(const CountLikelihood& other)
-    : log_rate_(other.log_rate_),
+    : rates_(other.rates_),
       learns_(other.learns_),
       log_dispersion_(other.log_dispersion_),
       log_width_(other.log_width_),
@@ -171,22 +167,22 @@ void CountLikelihood::message(Rule rule, std::span<const double> target, const O
                               std::span<double> mean, std::span<double> variance) const {
   const NegativeBinomial factor{target[0], std::exp(-log_dispersion_)};
   const std::array rate{
-      Gaussian<double>::from_moments(log_rate_ + outputs.mean[0], outputs.variance[0])};
+      Gaussian<double>::from_moments(rates_.usual + outputs.mean[0], outputs.variance[0])};
   const Gaussian<double> message = factor.message<double>(0, rate, rule);
-  mean[0] = message.is_uniform() ? outputs.mean[0] : message.mean() - log_rate_;
+  mean[0] = message.is_uniform() ? outputs.mean[0] : message.mean() - rates_.usual;
   variance[0] = message.variance();
 }
 
 std::unique_ptr<RowTerms> CountLikelihood::terms(std::span<const double> targets,
                                                  std::span<const double> /*scales*/) {
-  return std::make_unique<CountTerms>(targets, log_rate_, std::exp(-log_dispersion_));
+  return std::make_unique<CountTerms>(targets, rates_.usual, std::exp(-log_dispersion_));
 }
 
 double CountLikelihood::mean_nll(std::span<const double> targets, const Outputs& outputs) const {
   double sum = 0;
   for (std::size_t n = 0; n < targets.size(); ++n) {
     const PredictedPart part =
-        part_of_row(log_rate_, outputs.mean[n], outputs.variance[n], {log_dispersion_, log_width_});
+        part_of_row(rates_, outputs.mean[n], outputs.variance[n], {log_dispersion_, log_width_});
     sum -= detail::log_probability(detail::count_part(part), targets[n]);
   }
   return sum / static_cast<double>(targets.size());
@@ -196,7 +192,7 @@ Prediction CountLikelihood::predictive(const Outputs& outputs, const LogScale& /
   Prediction prediction;
   for (std::size_t n = 0; n < outputs.mean.size(); ++n) {
     const PredictedPart part =
-        part_of_row(log_rate_, outputs.mean[n], outputs.variance[n], {log_dispersion_, log_width_});
+        part_of_row(rates_, outputs.mean[n], outputs.variance[n], {log_dispersion_, log_width_});
     prediction.mean.push_back(part.mean);
     prediction.epistemic_variance.push_back(part.epistemic_std * part.epistemic_std);
     prediction.noise_variance.push_back(part.noise_std * part.noise_std);
@@ -205,7 +201,7 @@ Prediction CountLikelihood::predictive(const Outputs& outputs, const LogScale& /
 }
 
 double CountLikelihood::drawn_log_rate(double drawn, double mean, double variance) const {
-  const PredictedPart part = part_of_row(log_rate_, mean, variance, {log_dispersion_, log_width_});
+  const PredictedPart part = part_of_row(rates_, mean, variance, {log_dispersion_, log_width_});
   if (variance == 0) return part.mean;
   return part.mean + (drawn - mean) / std::sqrt(variance) * part.epistemic_std;
 }
@@ -226,7 +222,7 @@ Metrics CountLikelihood::score(std::span<const double> targets, const Prediction
 void CountLikelihood::learn(std::span<const double> targets, const Outputs& predicted) {
   if (!learns_ || targets.empty()) return;
   const LogParameters best = most_probable(
-      [&](const LogParameters& at) { return loss_of(at, log_rate_, targets, predicted); },
+      [&](const LogParameters& at) { return loss_of(at, rates_, targets, predicted); },
       {log_dispersion_, log_width_});
   log_dispersion_ = best.dispersion;
   log_width_ = best.width;

@@ -32,8 +32,10 @@ std::shared_ptr<const Likelihood> likelihood_of(const Encoder& encoder,
                                              options.calibration);
   }
   if (encoder.has_counts()) {
-    return std::make_shared<CountLikelihood>(std::log(encoder.targets.front().mean),
-                                             options.calibration);
+    const TargetColumn& target = encoder.targets.front();
+    return std::make_shared<CountLikelihood>(
+        CountRates{std::log(target.mean), std::log(target.largest / target.mean)},
+        options.calibration);
   }
   return gaussian({.variance = std::move(noise_variance), .learn = !options.noise});
 }

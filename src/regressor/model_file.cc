@@ -226,8 +226,10 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
     require(file, !is_alone || encoder.targets.size() == 1,
             "a class or a count is not the only target");
     require(file, target.kind != TargetKind::automatic, "a target is not of its kind");
-    require(file, target.kind != TargetKind::count || target.mean > 0,
-            "the mean of a count is not positive");
+    require(file,
+            target.kind != TargetKind::count ||
+                (target.mean > 0 && target.largest >= target.mean && std::isfinite(target.largest)),
+            "the mean of a count is not positive, or more than the largest");
     const std::set<std::string> different(target.classes.begin(), target.classes.end());
     require(file,
             different.size() == target.classes.size() &&
@@ -291,7 +293,10 @@ Model model_from(const SafetensorsFile& file, int version) {
   if (version < 11) json.at("options")["seconds"] = 0;
   if (version < 16) make_targets_numbers(json);
   if (version < 17) {
-    for (Json& target : json.at("encoder").at("targets")) target["reason"] = "";
+    for (Json& target : json.at("encoder").at("targets")) {
+      target["reason"] = "";
+      target["largest"] = 0;
+    }
   }
   model.options = options_from(json.at("options"));
   if (version < 9) translate(model.options);

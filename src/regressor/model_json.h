@@ -55,7 +55,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(TargetKind, {{TargetKind::automatic, "auto"},
                                           {TargetKind::classes, "class"},
                                           {TargetKind::amount, "amount"},
                                           {TargetKind::count, "count"}})
-DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation, kind, classes, class_rows, text, reason)
+DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation, kind, largest, classes, class_rows, text,
+                    reason)
 DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
 DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped)
 DMA_MEMBERS_AS_JSON(ReliabilityBin, rows, confidence, accuracy)

@@ -70,6 +70,7 @@ struct TargetColumn {
   std::string name;
   double mean = 0, deviation = 1;  // of a number, the logarithm of an amount, or a count
   TargetKind kind = TargetKind::number;
+  double largest = 0;  // of a count, in training
   // Classes: false before true, numbers by size, text in its natural order; with their rows in training. Numbers (text is
   // false) as std::to_chars writes them.
   std::vector<std::string> classes = {};

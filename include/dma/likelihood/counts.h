@@ -6,8 +6,10 @@
 //
 // Predictions are of log rates: their mean and variance is what is believed of c + f, and the noise is the variance of the
 // log of a Gamma variable with the dispersion as its variance, psi'(1 / dispersion) (metrics/predicted.h says what that
-// means for the count). Before a network says anything, f is N(0, 5^2), so that a network that has no idea says so. Rows
-// that were not learnt tell the dispersion, and a factor of what is believed of the variance of f:
+// means for the count). Before a network says anything, f is N(0, s^2), s half the log of the largest count over the usual
+// one: a network that has no idea of a row knows that much. (The mean of a count would otherwise be that of the few rates
+// that are beyond all reason.) Rows that were not learnt tell the dispersion, and a factor of what is believed of the
+// variance of f:
 //
 //   log dispersion ~ N(-1, 2^2),   log width ~ N(0, 1) before a row is seen
 #pragma once
@@ -19,13 +21,18 @@
 
 namespace dma {
 
+// c, and how far above it the log of the largest count is.
+struct CountRates {
+  double usual = 0, reach = 2;
+};
+
 class CountLikelihood final : public Likelihood {
  public:
   // Throws NetworkError if a number is not finite or the dispersion is not positive.
-  explicit CountLikelihood(double log_rate, bool learns = true, double dispersion = 0.5);
+  explicit CountLikelihood(CountRates rates, bool learns = true, double dispersion = 0.5);
   ~CountLikelihood() override;
 
-  double log_rate() const { return log_rate_; }  // c
+  const CountRates& rates() const { return rates_; }
   double dispersion() const;
   double width() const;
 
@@ -56,7 +63,7 @@ class CountLikelihood final : public Likelihood {
   struct Room;
   CountLikelihood(const CountLikelihood& other);
 
-  double log_rate_;
+  CountRates rates_;
   bool learns_;
   double log_dispersion_, log_width_ = 0;
   std::unique_ptr<Room> room_;
