@@ -321,6 +321,7 @@ Predicted mixture_of(std::vector<PredictedPart> parts, Family family) {
     return part.noise_spread * part.noise_spread + apart * apart;
   }));
   mixture.family = family;
+  if (std::isnan(mixture.mean)) return mixture;  // a part is not known
   if (family == Family::amount) set_amount_moments(mixture);
   if (family == Family::count) detail::set_count_moments(range, mixture);
   return mixture;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <dma/factors/negative_binomial.h>
@@ -152,6 +153,16 @@ TEST(CountPrediction, APartThatRunsAwayDoesNotTakeTheOthersAlong) {
   EXPECT_GT(p.mean, 2);
   EXPECT_LT(p.mean, 5);
   EXPECT_LT(p.upper(0.7), 10);
+}
+
+// As when a fit was stopped before it came to a row.
+TEST(FamilyOfUnknown, IsNotKnown) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  for (const Family family : {Family::number, Family::amount, Family::count}) {
+    const Predicted p =
+        mixture_of({{1, 0.2, 0.3, 0, 0.5}, {unknown, unknown, 0.3, 0, 0.5}}, family);
+    EXPECT_TRUE(std::isnan(p.mean));
+  }
 }
 
 RC_GTEST_PROP(AmountPrediction, IsTheLogarithmsPrediction, (std::uint64_t seed)) {
