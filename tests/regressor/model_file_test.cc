@@ -180,7 +180,7 @@ TEST(ModelFile, IsSafetensors) {
   EXPECT_EQ(length % 8, 0U);
   const json header = json::parse(file.substr(8, length));
   EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
-  EXPECT_EQ(header["__metadata__"]["version"], "16");
+  EXPECT_EQ(header["__metadata__"]["version"], "17");
   EXPECT_EQ(header["__metadata__"]["precision"], "float");
   std::size_t end = 0;
   for (const auto& [name, entry] : header.items()) {
@@ -238,11 +238,11 @@ TEST(ModelFile, SaysWhyItRefuses) {
   const std::string file = content(scratch.path("m"));
   expect("", "is not a dma model: only 0 bytes");
   expect("a,b\n1,2\n" + std::string(100, 'x'), "is not a dma model");
-  expect(with(file, "\"version\":\"16\"", "\"version\":\"00\""), "is damaged: its checksum is");
-  expect(resealed(with(file, "\"version\":\"16\"", "\"version\":\"00\"")),
-         "has model format 00, this program reads formats 2 to 16");
-  expect(resealed(with(file, "\"version\":\"16\"", "\"version\":\"17\"")),
-         "has model format 17, this program reads formats 2 to 16");
+  expect(with(file, "\"version\":\"17\"", "\"version\":\"00\""), "is damaged: its checksum is");
+  expect(resealed(with(file, "\"version\":\"17\"", "\"version\":\"00\"")),
+         "has model format 00, this program reads formats 2 to 17");
+  expect(resealed(with(file, "\"version\":\"17\"", "\"version\":\"18\"")),
+         "has model format 18, this program reads formats 2 to 17");
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
   expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit the file");
@@ -254,7 +254,7 @@ TEST(ModelFile, SaysWhyItRefuses) {
          "its encoder does not match");
   expect(resealed(with(file, "\\\"architecture\\\"", "\\\"architexture\\\"")),
          "its description cannot be read");
-  expect(as_format(file, "16", [](auto& report) { report.erase("rows_changed"); }),
+  expect(as_format(file, "17", [](auto& report) { report.erase("rows_changed"); }),
          "its description cannot be read");
   const auto curve = file.find("\\\"coverage_curve\\\":[") + 20;
   std::string short_curve = file;

@@ -22,7 +22,9 @@
 //   member.M.noise_inputs.scale, .low, .high           [2], [inputs + 1]
 //   member.M.noise_inputs.log_mean                     [1]
 //   batch_rows                                         [B]     U64
-//   row_hashes                                         [rows]  U64
+//   row_hashes                                         [R]     U64
+//   row_weights                                        [R]     F64, or [0]: each row counts once
+//   row_copies                                         [R]     U64, or [0]: each row stands for one of the table
 #pragma once
 
 #include <cstddef>
@@ -35,7 +37,7 @@
 
 namespace dma {
 
-// Older formats can be read too. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
+// Older formats can be read too. Up to format 16 every row counts once. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
 // Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one. Up to format 11 the encoder
 // lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients instead of their inputs and
 // roots, and a joint belief always has a factor. In format 8 the options epochs, tolerance and patience mean something
@@ -43,7 +45,7 @@ namespace dma {
 // negative_messages. Format 6 also holds the messages to the noise networks, which nothing uses. Format 5 also holds
 // how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null). Format 3 also lacks
 // JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and Metrics::coverage_curve.
-inline constexpr int model_format_version = 16;
+inline constexpr int model_format_version = 17;
 inline constexpr int oldest_model_format_version = 2;
 
 // Writes to a temporary file, flushes and renames it: there is always either the old or the new file, complete.
