@@ -48,9 +48,13 @@ void print_report(const ChangeReport& report, bool has_classes, const std::files
     print_entry("rows left out",
                 fmt::format("{}: the target is empty", report.rows_without_target));
   }
+  if (report.rows_without_weight > 0) {
+    print_entry("rows left out", fmt::format("{}: the weight is 0", report.rows_without_weight));
+  }
   if (report.rows_removed > 0) {
-    print_entry("rows forgotten", fmt::format("{}, in {} batches", report.rows_removed,
-                                              report.batches_removed.size()));
+    print_entry("rows forgotten",
+                fmt::format("{}, in {} batches", report.rows_removed,
+                            report.batches_removed.size() + report.batches_reduced));
     if (report.batches_removed.size() <= 20) {
       print_entry("batches", list_text(report.batches_removed, ", "));
     }
@@ -82,10 +86,12 @@ void print_report(const ChangeReport& report, bool has_classes, const std::files
 Json report_json(const ChangeReport& report, const std::filesystem::path& path) {
   Json json{{"rows_added", report.rows_added},
             {"rows_without_target", report.rows_without_target},
+            {"rows_without_weight", report.rows_without_weight},
             {"rows_removed", report.rows_removed},
             {"rows_lost", report.rows_lost},
             {"rows_put_back", report.rows_put_back},
             {"batches_removed", report.batches_removed},
+            {"batches_reduced", report.batches_reduced},
             {"batches_added", report.batches_added},
             {"batches_swept", report.batches_swept},
             {"epochs", report.epochs},
@@ -99,17 +105,21 @@ Json report_json(const ChangeReport& report, const std::filesystem::path& path) 
   return json;
 }
 
-Table read_for(const Regressor& model, const std::string& path, const CsvArguments& csv) {
+Table read_for(const Regressor& model, const std::string& path, const CsvArguments& csv,
+               UseWeights use) {
   CsvOptions options = csv.options();
-  options.columns = model.encoder().wanted(true);
+  options.columns = model.encoder().wanted(true, use);
   return read_csv(path, options);
 }
 
 // Joins several files into one table. Their columns agree, because the model names them.
 Table read_all(const Regressor& model, const std::vector<std::string>& paths,
                const CsvArguments& csv) {
-  Table all = read_for(model, paths.front(), csv);
-  for (std::size_t k = 1; k < paths.size(); ++k) append_rows(all, read_for(model, paths[k], csv));
+  // What the rows count, the model knows.
+  Table all = read_for(model, paths.front(), csv, UseWeights::ignored);
+  for (std::size_t k = 1; k < paths.size(); ++k) {
+    append_rows(all, read_for(model, paths[k], csv, UseWeights::ignored));
+  }
   return all;
 }
 
@@ -129,7 +139,8 @@ void run(const Arguments& arguments, bool forget) {
     if (arguments.batch) {
       report = model.forget_batch(*arguments.batch, options);
     } else {
-      const Table rows = read_for(model, arguments.rows, arguments.csv);
+      const Table rows = read_for(model, arguments.rows, arguments.csv,
+                                  forget ? UseWeights::ignored : UseWeights::needed);
       report = forget ? model.forget_rows(rows, options) : model.update(rows, options);
     }
   }
@@ -169,6 +180,7 @@ void add_update(Command app) {
   command.option("rows", arguments->rows, "CSV file with the new rows").required().text("NEW.csv");
   add_common(command, *arguments);
   command.footer(
+      "If the model was fitted with --weight, the new rows need that column too.\n"
       "examples:\n"
       "  dma update m.safetensors monday.csv\n"
       "  dma update m.safetensors monday.csv --data train.csv --compare\n");
@@ -192,7 +204,9 @@ void add_forget(Command app) {
   add_common(command, *arguments);
   command.footer(
       "Without --data, whole batches are forgotten, including other rows in them. With --data, the "
-      "other rows are put back.\n"
+      "other rows are put back. Of a row that was learnt several times, as many go as the file "
+      "has; "
+      "weights are ignored.\n"
       "examples:\n"
       "  dma forget m.safetensors --rows withdrawn.csv --data train.csv\n"
       "  dma forget m.safetensors --batch 3 -o without3.safetensors\n");

@@ -31,8 +31,9 @@ struct Arguments {
 Json all_targets_json(const std::vector<Metrics>& metrics, const Encoder& encoder) {
   Json json = metrics_json(metrics.front());
   json["rows"] = metrics.front().values;
+  json["weight"] = count_json(metrics.front().weight);
   if (metrics.size() == 1) return json;
-  json = {{"rows", metrics.front().values}};
+  json = {{"rows", metrics.front().values}, {"weight", count_json(metrics.front().weight)}};
   for (std::size_t k = 0; k < metrics.size(); ++k) {
     json["targets"][encoder.targets[k].name] = metrics_json(metrics[k]);
   }
@@ -78,7 +79,7 @@ void print_reliability(const ClassMetrics& metrics) {
     fmt::print("{:>12} {:>8} {:>8.1f} {:>8.1f}\n",
                fmt::format("{:.2f}-{:.2f}", static_cast<double>(k) * width,
                            static_cast<double>(k + 1) * width),
-               bin.rows, 100 * bin.confidence, 100 * bin.accuracy);
+               count_text(bin.rows), 100 * bin.confidence, 100 * bin.accuracy);
   }
 }
 
@@ -116,7 +117,7 @@ void run(const Arguments& arguments) {
   const Regressor model = Regressor::load(arguments.model);
   const Encoder& encoder = model.encoder();
   CsvOptions csv = arguments.csv.options();
-  csv.columns = encoder.wanted(true);
+  csv.columns = encoder.wanted(true, UseWeights::if_there);
   const auto is_by = [&](const WantedColumn& column) { return column.name == arguments.by; };
   if (!arguments.by.empty() && std::none_of(csv.columns.begin(), csv.columns.end(), is_by)) {
     csv.columns.push_back({arguments.by, CellType::detect});
@@ -124,6 +125,8 @@ void run(const Arguments& arguments) {
   const Table table = read_csv(arguments.data, csv);
   const auto metrics = model.evaluate(table, arguments.threads);
   Json json = all_targets_json(metrics, encoder);
+  const bool weighted = table.find(encoder.weight) != nullptr;
+  json["weighted_by"] = weighted ? Json(encoder.weight) : Json();
   if (!arguments.json) {
     print_header(arguments.by, encoder);
     print_all("all", metrics, encoder);
@@ -135,6 +138,9 @@ void run(const Arguments& arguments) {
       json["by"][name] = all_targets_json(scores, encoder);
       if (!arguments.json) print_all(name, scores, encoder);
     }
+  }
+  if (weighted && !arguments.json) {
+    fmt::print("\nMeans and shares are weighted by {}.\n", encoder.weight);
   }
   if (arguments.json) {
     fmt::print("{}\n", json.dump());
@@ -170,7 +176,9 @@ void add_evaluate(Command app) {
       .text("N");
   add_csv_options(command, arguments->csv);
   command.flag("--json", arguments->json, "print one JSON object");
-  command.footer("example:\n  dma evaluate m.safetensors test.csv --by region\n");
+  command.footer(
+      "If the model was fitted with --weight and the file has that column, scores are weighted by "
+      "it.\nexample:\n  dma evaluate m.safetensors test.csv --by region\n");
   command.run([arguments] { run(*arguments); });
 }
 

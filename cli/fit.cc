@@ -94,18 +94,24 @@ void print_features(const Encoder& encoder) {
 // What was read.
 struct Facts {
   std::string source;
-  std::size_t rows, columns, held_out, without_target;
+  std::size_t rows, columns, held_out, without_target, without_weight;
   bool numeric_header;
 };
 
 Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out) {
   std::size_t empty = 0;
+  std::size_t without_weight = 0;
+  const Column* weights = table.find(encoder.weight);
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    empty += std::any_of(encoder.targets.begin(), encoder.targets.end(),
-                         [&](const auto& target) { return table.find(target.name)->empty(row); });
+    const bool no_target =
+        std::any_of(encoder.targets.begin(), encoder.targets.end(),
+                    [&](const auto& target) { return table.find(target.name)->empty(row); });
+    empty += no_target ? 1 : 0;
+    const bool no_weight = weights != nullptr && !weights->is_text && weights->numbers[row] == 0;
+    without_weight += !no_target && no_weight ? 1 : 0;
   }
   return {table.source, table.rows() + held_out, table.columns.size(), held_out,
-          empty,        table.numeric_header};
+          empty,        without_weight,          table.numeric_header};
 }
 
 // What the target was taken for, and how to say otherwise.
@@ -130,14 +136,18 @@ void print_understood(const Facts& facts, const Encoder& encoder) {
     print_target(target);
   }
   print_features(encoder);
+  if (!encoder.weight.empty()) fmt::print(stderr, "  {:<26} {}\n", "weight", encoder.weight);
   for (const DroppedColumn& column : encoder.dropped) {
     fmt::print(stderr, "  {:<26} {}: {}\n", "left out", column.name, column.reason);
   }
   fmt::print(stderr, "  {:<26} {} for training", "rows",
-             facts.rows - facts.held_out - facts.without_target);
+             facts.rows - facts.held_out - facts.without_target - facts.without_weight);
   if (facts.held_out > 0) fmt::print(stderr, ", {} held out", facts.held_out);
   if (facts.without_target > 0) {
     fmt::print(stderr, ", {} left out because the target is empty", facts.without_target);
+  }
+  if (facts.without_weight > 0) {
+    fmt::print(stderr, ", {} left out because the weight is 0", facts.without_weight);
   }
   fmt::print(stderr, "\n");
   if (facts.numeric_header) {
@@ -233,10 +243,10 @@ void print_outcome(const Regressor& model, const std::vector<Scored>& tests,
 // Reads the whole file, so that a mistake in it shows at once.
 void look_at(const StreamedFile& file, const Encoder& encoder) {
   CsvOptions options = file.csv;
-  options.columns = encoder.wanted(true);
+  options.columns = encoder.wanted(true, UseWeights::if_there);
   CsvReader reader(file.path, options);
   Table piece;
-  while (reader.read(piece, file.piece_rows)) encoder.encode(piece);
+  while (reader.read(piece, file.piece_rows)) encoder.encode(piece, UseWeights::if_there);
 }
 
 // Streams a file of any size; for a single pass that keeps nothing about the rows.
@@ -245,7 +255,7 @@ void run_stream(const Arguments& arguments) {
   const StreamedFile file{arguments.data, arguments.csv.options(), arguments.holdout};
   StreamedTable found = look_through(file, options);
   print_understood({found.source, found.rows, found.columns, found.held_out, found.without_target,
-                    found.numeric_header},
+                    found.without_weight, found.numeric_header},
                    found.encoder);
   const StreamedFile test_file{arguments.test, arguments.csv.options()};
   if (!arguments.test.empty()) look_at(test_file, found.encoder);
@@ -297,7 +307,7 @@ void run(Arguments& arguments) {
   Encoder encoder = Regressor::encoder_for(table, options);
   print_understood(facts_of(table, encoder, held_out ? held_out->rows() : 0), encoder);
   CsvOptions test_csv = arguments.csv.options();
-  test_csv.columns = encoder.wanted(true);
+  test_csv.columns = encoder.wanted(true, UseWeights::if_there);
   std::optional<Table> test;  // read before the fit, so that a mistake in it shows at once
   if (!arguments.test.empty()) test = read_csv(arguments.test, test_csv);
 
@@ -344,6 +354,12 @@ void add_fit(Command app) {
   const auto names = [&](const char* option, Names& list, const char* help) {
     command.option(option, static_cast<std::vector<std::string>&>(list), help).text("NAME...");
   };
+  command
+      .option(
+          "--weight", options.weight,
+          "column that says how much each row counts: 2 is like two rows, 0 leaves the row out; "
+          "it is not used to predict (default: every row counts once)")
+      .text("NAME");
   names("--features", options.features, "use only these columns (default: all others)");
   names("--drop", options.drop, "do not use these columns");
   names("--categorical", options.categorical,
@@ -498,6 +514,7 @@ void add_fit(Command app) {
       "examples:\n"
       "  dma fit houses.csv --target price\n"
       "  dma fit titanic.csv --target survived --kind class\n"
+      "  dma fit survey.csv --target income --weight respondents\n"
       "  dma fit houses.csv.gz --target price --drop id --holdout 0.1 --model m.safetensors\n"
       "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n"
       "  dma fit larger_than_memory.csv --target y --ledger none --epochs 1\n"

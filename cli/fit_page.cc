@@ -63,8 +63,7 @@ void add_pit(const Encoder& encoder, const Scored& scored, Json& list) {
     if (metrics.classes) return;
     const auto bins = static_cast<double>(metrics.pit.size());
     for (std::size_t n = 0; n < metrics.pit.size(); ++n) {
-      const double share =
-          static_cast<double>(metrics.pit[n]) / static_cast<double>(metrics.values);
+      const double share = metrics.pit[n] / metrics.weight;
       list.push_back(of_target(encoder, k,
                                {{"region", scored.region},
                                 {"low", static_cast<double>(n) / bins},
@@ -80,7 +79,7 @@ void add_reliability(const Scored& scored, Json& list) {
   for (const ReliabilityBin& bin : classes->reliability) {
     if (bin.rows == 0) continue;
     list.push_back({{"region", scored.region},
-                    {"rows", bin.rows},
+                    {"rows", count_json(bin.rows)},
                     {"confidence", bin.confidence},
                     {"accuracy", bin.accuracy}});
   }
@@ -93,15 +92,14 @@ void add_confusion(const Encoder& encoder, const Scored& scored, Json& list) {
   for (std::size_t k = 0; k < metrics->classes; ++k) {
     const auto row = metrics->confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics->classes);
     const auto rows =
-        std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics->classes), std::size_t{0});
+        std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics->classes), 0.0);
     for (std::size_t j = 0; j < metrics->classes; ++j) {
-      const std::size_t count = row[static_cast<std::ptrdiff_t>(j)];
-      list.push_back(
-          {{"region", scored.region},
-           {"class", names[k]},
-           {"predicted", names[j]},
-           {"rows", count},
-           {"share", rows == 0 ? 0 : static_cast<double>(count) / static_cast<double>(rows)}});
+      const double count = row[static_cast<std::ptrdiff_t>(j)];
+      list.push_back({{"region", scored.region},
+                      {"class", names[k]},
+                      {"predicted", names[j]},
+                      {"rows", count_json(count)},
+                      {"share", rows == 0 ? 0 : count / rows}});
     }
   }
 }
@@ -351,7 +349,7 @@ void add_gaps(const Model& model, Entries& facts) {
 
 Json facts_of(const Model& model, const std::vector<Scored>& scored, const NamedRows* rows) {
   Entries facts;
-  facts.add("rows", std::to_string(model.report.rows));
+  facts.add("rows", rows_text(model));
   add_targets(model, facts);
   add_network(model, facts);
   add_training(model, facts);

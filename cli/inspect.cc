@@ -131,6 +131,11 @@ void print_certificate(const Certificate& certificate) {
   }
 }
 
+std::string rows_in(const FitReport& report) {
+  if (report.copies == 0) return std::to_string(report.rows);
+  return fmt::format("{} ({} different)", report.rows, report.rows - report.copies);
+}
+
 void print_model(const Model& model, const std::filesystem::path& path) {
   const FitReport& report = model.report;
   fmt::print("{}: {}, {}\n", path.string(), bytes_text(std::filesystem::file_size(path)),
@@ -146,12 +151,13 @@ void print_model(const Model& model, const std::filesystem::path& path) {
   for (const DroppedColumn& column : model.encoder.dropped) {
     print_entry("left out", column.name + ": " + column.reason);
   }
+  if (!model.encoder.weight.empty()) print_entry("weight", model.encoder.weight);
   print_entry("network", network_text(model));
   print_entry("units", fmt::format("slope {:g} below zero, rule {}",
                                    architecture_of(model).slope(0), name_of(model.options.rule)));
   print_shapes(model);
-  print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}", report.rows, report.epochs,
-                                      name_of(report.stopped)));
+  print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}", rows_in(report),
+                                      report.epochs, name_of(report.stopped)));
   for (std::size_t k = 0; !model.encoder.has_classes() && k < report.noise_std.size(); ++k) {
     const auto [name, text] = noise_text(model, k);
     print_entry(name, text);

@@ -156,7 +156,7 @@ Band band_of(const Regressor& model, const Table& data, const std::vector<std::s
 void run_plot(const Arguments& arguments) {
   const Regressor model = Regressor::load(arguments.model);
   CsvOptions csv = arguments.csv.options();
-  csv.columns = model.encoder().wanted(true);
+  csv.columns = model.encoder().wanted(true, UseWeights::if_there);
   const Table data = read_csv(arguments.data, csv);
   if (model.encoder().has_classes()) {
     fmt::print("{}", class_picture(model, data, arguments.inputs));

@@ -137,6 +137,31 @@ std::string class_scores_text(const ClassMetrics& metrics) {
   return text;
 }
 
+std::string rows_text(const Model& model) {
+  const FitReport& report = model.report;
+  std::string text = std::to_string(report.rows);
+  if (report.copies > 0) {
+    text += fmt::format(", of which {} {} another and {} with it", report.copies,
+                        report.copies == 1 ? "repeats" : "repeat",
+                        report.copies == 1 ? "counts" : "count");
+  }
+  if (!model.encoder.weight.empty()) text += ", weighted by " + model.encoder.weight;
+  if (report.rows_without_weight > 0) {
+    text += fmt::format("; {} left out because the weight is 0", report.rows_without_weight);
+  }
+  return text;
+}
+
+std::string count_text(double count) {
+  return count == std::floor(count) ? fmt::format("{:.0f}", count) : fmt::format("{:.1f}", count);
+}
+
+Json count_json(double count) {
+  constexpr double most = 9e15;  // beyond, not every whole number is a double
+  const bool whole = count == std::floor(count) && count < most;
+  return whole ? Json(static_cast<std::uint64_t>(count)) : Json(count);
+}
+
 void print_scores(const Model& model) {
   const FitReport& report = model.report;
   const bool held_out = !report.shapes.empty();
@@ -157,7 +182,7 @@ void print_scores(const Model& model) {
 
 void print_fit(const Model& model) {
   const FitReport& report = model.report;
-  print_entry("rows", std::to_string(report.rows));
+  print_entry("rows", rows_text(model));
   print_entry("network", network_text(model));
   print_shapes(model);
   print_entry("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
@@ -191,14 +216,18 @@ Json coverage_json(const std::array<double, 4>& coverage) {
 Json class_metrics_json(const ClassMetrics& metrics) {
   Json reliability = Json::array();
   for (const ReliabilityBin& bin : metrics.reliability) {
-    reliability.push_back(
-        {{"rows", bin.rows}, {"confidence", bin.confidence}, {"accuracy", bin.accuracy}});
+    reliability.push_back({{"rows", count_json(bin.rows)},
+                           {"confidence", bin.confidence},
+                           {"accuracy", bin.accuracy}});
   }
   Json confusion = Json::array();
   for (std::size_t k = 0; k < metrics.classes; ++k) {
     const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics.classes);
-    confusion.push_back(
-        std::vector<std::size_t>(row, row + static_cast<std::ptrdiff_t>(metrics.classes)));
+    Json counts = Json::array();
+    for (std::size_t j = 0; j < metrics.classes; ++j) {
+      counts.push_back(count_json(row[static_cast<std::ptrdiff_t>(j)]));
+    }
+    confusion.push_back(std::move(counts));
   }
   return {{"log_loss", metrics.log_loss},
           {"brier", metrics.brier},
@@ -270,6 +299,9 @@ Json fit_json(const Model& model) {
   for (const TargetColumn& target : model.encoder.targets) targets.push_back(target.name);
   Json json{{"rows", report.rows},
             {"rows_without_target", report.rows_without_target},
+            {"rows_without_weight", report.rows_without_weight},
+            {"copies", report.copies},
+            {"weight", model.encoder.weight.empty() ? Json() : Json(model.encoder.weight)},
             {"target", targets},
             {"kind", name_of(model.encoder.targets.front().kind)},
             {"features", model.encoder.features.size()},

@@ -20,6 +20,12 @@ std::size_t peak_bytes();
 // One line of a table: a name, padded, and what it is.
 void print_entry(std::string_view name, std::string_view value);
 
+// 120, of which 8 are copies of others and count with them; by weight
+std::string rows_text(const Model& model);
+// A weight of rows: a whole number if it is one.
+std::string count_text(double count);
+nlohmann::ordered_json count_json(double count);
+
 // The table after a fit.
 // The networks of a model in a line.
 std::string network_text(const Model& model);

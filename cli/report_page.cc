@@ -26,7 +26,7 @@ struct Arguments {
 std::optional<NamedRows> rows_of(const Arguments& arguments, const Encoder& encoder) {
   if (arguments.data.empty()) return std::nullopt;
   CsvOptions csv = arguments.csv.options();
-  csv.columns = encoder.wanted(true);
+  csv.columns = encoder.wanted(true, UseWeights::if_there);
   const bool piped = arguments.data == "-";
   return NamedRows{
       piped ? "standard input" : std::filesystem::path(arguments.data).filename().string(),

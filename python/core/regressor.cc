@@ -92,7 +92,8 @@ void bind_options(py::module_& module) {
   bind_word(options, "belief", &RegressorOptions::belief, beliefs);
   bind_word(options, "rule", &RegressorOptions::rule, rules);
   bind_word(options, "ledger", &RegressorOptions::ledger, ledgers);
-  options.def_readwrite("hidden", &RegressorOptions::hidden)
+  options.def_readwrite("weight", &RegressorOptions::weight)
+      .def_readwrite("hidden", &RegressorOptions::hidden)
       .def_readwrite("slope", &RegressorOptions::slope)
       .def_readwrite("noise", &RegressorOptions::noise)
       .def_readwrite("constant_noise", &RegressorOptions::constant_noise)
@@ -247,7 +248,7 @@ py::dict class_metrics_dict(const ClassMetrics& metrics) {
     reliability.append(py::dict("rows"_a = bin.rows, "confidence"_a = bin.confidence,
                                 "accuracy"_a = bin.accuracy));
   }
-  py::array_t<std::int64_t> confusion({metrics.classes, metrics.classes});
+  py::array_t<double> confusion({metrics.classes, metrics.classes});
   std::copy(metrics.confusion.begin(), metrics.confusion.end(), confusion.mutable_data());
   return py::dict("rows"_a = metrics.rows, "log_loss"_a = metrics.log_loss,
                   "brier"_a = metrics.brier, "accuracy"_a = metrics.accuracy,
@@ -264,19 +265,25 @@ py::dict metrics_dict(const Metrics& metrics) {
                   "coverage"_a = shares(Metrics::levels, metrics.coverage),
                   "coverage_curve"_a = shares(Metrics::curve_levels, metrics.coverage_curve),
                   "calibration_error"_a = metrics.calibration_error,
-                  "pit"_a = std::vector<std::size_t>(metrics.pit.begin(), metrics.pit.end()));
+                  "pit"_a = std::vector<double>(metrics.pit.begin(), metrics.pit.end()));
 }
 
-// Adds these predictions to the scores, one entry per target. `y` begins with their first value.
-void add_scores(std::vector<Predicted> predicted, const double* y, std::vector<Metrics>& scores) {
+// Adds these predictions to the scores, one entry per target; rows without weight are left out. `y` and `weights`, if
+// there are any, begin with their first.
+void add_scores(std::vector<Predicted> predicted, const double* y, const double* weights,
+                std::vector<Metrics>& scores) {
   for (std::size_t k = 0; k < scores.size(); ++k) {
     std::vector<Predicted> own;
     std::vector<double> observed;
+    std::vector<double> own_weights;
     for (std::size_t n = k; n < predicted.size(); n += scores.size()) {
+      const double weight = weights == nullptr ? 1 : weights[n / scores.size()];
+      if (weight == 0) continue;
       own.push_back(std::move(predicted[n]));
       observed.push_back(y[n]);
+      own_weights.push_back(weight);
     }
-    scores[k] = merged(scores[k], score(observed, own));
+    if (!own.empty()) scores[k] = merged(scores[k], score(observed, own, own_weights));
   }
 }
 
@@ -285,8 +292,11 @@ py::list evaluate(const Regressor& self, const Rows& rows, const Numbers& y, std
   std::vector<Metrics> scores(self.encoder().targets.size());
   each_block(self, rows, threads,
              [&, values = y.data()](std::vector<Predicted> predicted, std::size_t first) {
-               add_scores(std::move(predicted), values + first, scores);
+               const double* weights =
+                   rows.weights().empty() ? nullptr : rows.weights().data() + first / scores.size();
+               add_scores(std::move(predicted), values + first, weights, scores);
              });
+  if (scores.front().values == 0) throw py::value_error("no row has a weight above 0");
   py::list result;
   for (const Metrics& metrics : scores) result.append(metrics_dict(metrics));
   return result;
@@ -347,7 +357,7 @@ py::dict cavity_dict(const Regressor& self, const Metrics& metrics) {
   if (metrics.values > 0 || !self.encoder().has_classes()) return metrics_dict(metrics);
   const std::size_t classes = self.encoder().targets.front().classes.size();
   return class_metrics_dict(
-      {.classes = classes, .confusion = std::vector<std::size_t>(classes * classes)});
+      {.classes = classes, .confusion = std::vector<double>(classes * classes)});
 }
 
 py::dict report_dict(const Regressor& self) {
@@ -359,20 +369,21 @@ py::dict report_dict(const Regressor& self) {
   for (const DroppedColumn& column : self.encoder().dropped) {
     dropped[py::str(column.name)] = column.reason;
   }
-  return py::dict("rows"_a = report.rows, "rows_changed"_a = report.rows_changed,
-                  "weights"_a = report.weights, "layers"_a = report.layers,
-                  "shapes"_a = shapes_list(self), "members"_a = self.model().members.size(),
-                  "batches"_a = report.batches, "batch_size"_a = report.batch_size,
-                  "epochs"_a = report.epochs, "stopped"_a = std::string(name_of(report.stopped)),
-                  "kind"_a = std::string(name_of(self.encoder().targets.front().kind)),
-                  "kind_reason"_a = self.encoder().targets.front().reason,
-                  "noise_std"_a = report.noise_std, "noise_at_floor"_a = report.noise_at_floor,
-                  "train_nll"_a = report.train_nll, "cavity"_a = cavity,
-                  "cavity_nll"_a = report.cavity_nll(),
-                  "cavity_coverage"_a = shares(Metrics::levels, report.cavity_coverage()),
-                  "training"_a = report.training, "seconds"_a = report.seconds,
-                  "ledger_bytes"_a = report.ledger_bytes, "dropped"_a = dropped,
-                  "certificate"_a = certificate_dict(report.certificate));
+  return py::dict(
+      "rows"_a = report.rows, "copies"_a = report.copies,
+      "rows_without_weight"_a = report.rows_without_weight, "rows_changed"_a = report.rows_changed,
+      "weights"_a = report.weights, "layers"_a = report.layers, "shapes"_a = shapes_list(self),
+      "members"_a = self.model().members.size(), "batches"_a = report.batches,
+      "batch_size"_a = report.batch_size, "epochs"_a = report.epochs,
+      "stopped"_a = std::string(name_of(report.stopped)),
+      "kind"_a = std::string(name_of(self.encoder().targets.front().kind)),
+      "kind_reason"_a = self.encoder().targets.front().reason, "noise_std"_a = report.noise_std,
+      "noise_at_floor"_a = report.noise_at_floor, "train_nll"_a = report.train_nll,
+      "cavity"_a = cavity, "cavity_nll"_a = report.cavity_nll(),
+      "cavity_coverage"_a = shares(Metrics::levels, report.cavity_coverage()),
+      "training"_a = report.training, "seconds"_a = report.seconds,
+      "ledger_bytes"_a = report.ledger_bytes, "dropped"_a = dropped,
+      "certificate"_a = certificate_dict(report.certificate));
 }
 
 py::dict distance_dict(const Distance& distance) {
@@ -385,9 +396,10 @@ py::dict distance_dict(const Distance& distance) {
 py::dict change_dict(const ChangeReport& report) {
   using namespace py::literals;
   return py::dict(
-      "rows_added"_a = report.rows_added, "rows_removed"_a = report.rows_removed,
-      "rows_lost"_a = report.rows_lost, "rows_put_back"_a = report.rows_put_back,
-      "batches_removed"_a = report.batches_removed, "batches_added"_a = report.batches_added,
+      "rows_added"_a = report.rows_added, "rows_without_weight"_a = report.rows_without_weight,
+      "rows_removed"_a = report.rows_removed, "rows_lost"_a = report.rows_lost,
+      "rows_put_back"_a = report.rows_put_back, "batches_removed"_a = report.batches_removed,
+      "batches_reduced"_a = report.batches_reduced, "batches_added"_a = report.batches_added,
       "batches_swept"_a = report.batches_swept, "epochs"_a = report.epochs,
       "stopped"_a = std::string(name_of(report.stopped)), "moved_on"_a = report.moved_on,
       "moved"_a = distance_dict(report.moved),
@@ -602,8 +614,10 @@ void bind_class(py::module_& module) {
 
 void bind_regressor(py::module_& module) {
   py::class_<Rows>(module, "Rows")
-      .def(py::init<std::string, const std::vector<std::string>&, const py::list&>(),
-           py::arg("source"), py::arg("names"), py::arg("columns"))
+      .def(py::init<std::string, const std::vector<std::string>&, const py::list&,
+                    std::vector<double>>(),
+           py::arg("source"), py::arg("names"), py::arg("columns"),
+           py::arg("weights") = std::vector<double>())
       .def("__len__", &Rows::count);
   bind_options(module);
   bind_class(module);

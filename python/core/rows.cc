@@ -59,14 +59,19 @@ Rows::View Rows::view_of(const std::string& name, const py::handle& column) {
   return view;
 }
 
-Rows::Rows(std::string source, const std::vector<std::string>& names, const py::list& columns)
-    : source_(std::move(source)) {
+Rows::Rows(std::string source, const std::vector<std::string>& names, const py::list& columns,
+           std::vector<double> weights)
+    : source_(std::move(source)), weights_(std::move(weights)) {
   if (names.size() != columns.size()) throw py::value_error("one name per column is needed");
   for (std::size_t k = 0; k < names.size(); ++k) {
     columns_.push_back(view_of(names[k], columns[k]));
     const auto rows = static_cast<std::size_t>(py::len(held_.back()));
     if (k == 0) rows_ = rows;
     if (rows != rows_) throw py::value_error("column '" + names[k] + "' has another length");
+  }
+  if (!weights_.empty() && weights_.size() != rows_) {
+    throw py::value_error("there are " + std::to_string(weights_.size()) + " weights for " +
+                          std::to_string(rows_) + " rows");
   }
 }
 
@@ -87,6 +92,10 @@ Table Rows::table(std::size_t first, std::size_t count) const {
                                 : copy<double>(view.data, view.stride, first, column.numbers);
     }
     table.columns.push_back(std::move(column));
+  }
+  if (!weights_.empty()) {
+    const auto begin = weights_.begin() + static_cast<std::ptrdiff_t>(first);
+    table.weights.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
   }
   return table;
 }

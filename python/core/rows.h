@@ -18,10 +18,12 @@ class Rows {
  public:
   // Throws ValueError if a column has another kind or length. Only the text's values are copied; the arrays are kept
   // alive.
-  Rows(std::string source, const std::vector<std::string>& names, const pybind11::list& columns);
+  Rows(std::string source, const std::vector<std::string>& names, const pybind11::list& columns,
+       std::vector<double> weights = {});
 
   std::size_t count() const { return rows_; }
   bool has_text() const { return has_text_; }
+  const std::vector<double>& weights() const { return weights_; }  // empty: each row counts once
   // These rows as a table. Does not need the interpreter lock.
   Table table(std::size_t first, std::size_t count) const;
   Table table() const { return table(0, rows_); }
@@ -39,6 +41,7 @@ class Rows {
   std::string source_;
   std::vector<pybind11::object> held_;
   std::vector<View> columns_;
+  std::vector<double> weights_;
   std::size_t rows_ = 0;
   bool has_text_ = false;
 };

@@ -78,5 +78,7 @@ def target_names(y: Any, count: int, taken: Sequence[str]) -> list[str]:
     return names
 
 
-def rows(source: str, names: Sequence[str], columns: Sequence[Column]) -> _core.Rows:
-    return _core.Rows(source, list(names), list(columns))
+def rows(
+    source: str, names: Sequence[str], columns: Sequence[Column], weights: np.ndarray | None = None
+) -> _core.Rows:
+    return _core.Rows(source, list(names), list(columns), [] if weights is None else weights.tolist())

@@ -12,7 +12,9 @@ _Floats = NDArray[np.float64]
 _Show = Union[Callable[[int, int, int, int, float], None], None]
 
 class Rows:
-    def __init__(self, source: str, names: list[str], columns: list[Any]) -> None: ...
+    def __init__(
+        self, source: str, names: list[str], columns: list[Any], weights: Sequence[float] = ...
+    ) -> None: ...
     def __len__(self) -> int: ...
 
 class Options:
@@ -20,6 +22,7 @@ class Options:
     features: list[str]
     categorical: list[str]
     kind: str
+    weight: str
     belief: str
     rule: str
     ledger: str

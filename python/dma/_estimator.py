@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from dma import _columns, _compat, _core
 
@@ -280,6 +281,7 @@ class Estimator(BaseEstimator):
         columns: Sequence[_columns.Column],
         checkpoint: str | os.PathLike[str] | None,
         classes: Sequence[Any] = (),
+        weights: np.ndarray | None = None,
     ) -> tuple[_core.Regressor, BaseException | None]:
         """A model of the rows of X, and what was raised meanwhile: by Ctrl-C, say.
 
@@ -291,7 +293,7 @@ class Estimator(BaseEstimator):
         options.features = names
         options.target = _columns.target_names(targets, len(columns), names)
         options.categorical = [names[k] for k in self._categories(categories, names)]
-        rows = _columns.rows("the table", names + options.target, features + list(columns))
+        rows = _columns.rows("the table", names + options.target, features + list(columns), weights)
         place = "" if checkpoint is None else os.fspath(checkpoint)
         return _core.fit(rows, options, self._show(), place, list(classes))
 
@@ -343,17 +345,20 @@ class Estimator(BaseEstimator):
                 raise ValueError(f"categorical_features: X has no column {feature!r}")
         return sorted(places)
 
-    def _table(self, X: Any, y: Any) -> _core.Rows:
-        """Rows with targets, for a model that knows both by name."""
+    def _table(self, X: Any, y: Any, sample_weight: Any = None) -> _core.Rows:
+        """Rows with targets, for a model that knows both by name. Without weights every row counts once."""
         self._require_target(y)
         names, columns, _ = self._features(X, reset=False)
         check_consistent_length(X, y)
         targets = self._model.options.target
-        return _columns.rows("the table", names + targets, columns + self._known_targets(y))
+        weights = row_weights(sample_weight, X)
+        if weights is None and self._model.options.weight:  # a column that X does not have
+            weights = np.ones(_num_samples(X))
+        return _columns.rows("the table", names + targets, columns + self._known_targets(y), weights)
 
-    def _inputs(self, X: Any) -> _core.Rows:
+    def _inputs(self, X: Any, sample_weight: Any = None) -> _core.Rows:
         names, columns, _ = self._features(X, reset=False)
-        return _columns.rows("X", names, columns)
+        return _columns.rows("X", names, columns, row_weights(sample_weight, X))
 
     def _change(self, how: str, what: Any, data: Any, compare: bool) -> None:
         known = None if data is None else self._table(*data)
@@ -437,6 +442,13 @@ def _recent_fall(curve: np.ndarray) -> float:
 
 def _networks(count: int) -> str:
     return "1 network" if count == 1 else f"{count} networks"
+
+
+def row_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """One number from 0 on per row, or None."""
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, only_non_negative=True)
 
 
 def is_auto(value: Any) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from dma import _columns, _compat, _core
-from dma._estimator import Estimator, seed_of, whole_number
+from dma._estimator import Estimator, row_weights, seed_of, whole_number
 
 
 class DMAClassifier(ClassifierMixin, Estimator):
@@ -67,6 +68,10 @@ class DMAClassifier(ClassifierMixin, Estimator):
     time : float or None, default=None
         Joint belief: the fit returns the best found in about so many seconds; what is found then depends on the
         machine. None: it takes as long as it needs.
+    class_weight : dict, "balanced" or None, default=None
+        How much the rows of each class count, beside ``sample_weight``; a class that is not in the dict counts
+        once. "balanced": all classes count the same, and all rows together as many as they are. Probabilities are
+        then those of such rows, not of the rows as they come.
 
     Attributes
     ----------
@@ -127,11 +132,63 @@ class DMAClassifier(ClassifierMixin, Estimator):
     (True, True)
     """
 
+    def __init__(
+        self,
+        hidden: Any = "auto",
+        rule: str = "linear",
+        ensemble: Any = "auto",
+        max_epochs: int | str = "auto",
+        tol: float = 1e-4,
+        patience: int = 3,
+        batch_size: Any = "auto",
+        ledger: str = "full",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        *,
+        belief: str = "auto",
+        slope: float | str = "auto",
+        selection: bool = True,
+        calibration: bool = True,
+        single_precision: bool = False,
+        categorical_features: Sequence[str | int] | None = None,
+        time: float | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+    ) -> None:
+        super().__init__(
+            hidden,
+            rule,
+            ensemble,
+            max_epochs,
+            tol,
+            patience,
+            batch_size,
+            ledger,
+            random_state,
+            n_jobs,
+            verbose,
+            belief=belief,
+            slope=slope,
+            selection=selection,
+            calibration=calibration,
+            single_precision=single_precision,
+            categorical_features=categorical_features,
+            time=time,
+        )
+        self.class_weight = class_weight
+
     _kinds = ("class",)
 
     # ------------------------------------------------------------------------------------------- learning
 
-    def fit(self, X: Any, y: Any, *, checkpoint: str | os.PathLike[str] | None = None) -> DMAClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> DMAClassifier:
         """Fit the model.
 
         Ctrl-C stops the fit and raises KeyboardInterrupt; the estimator then holds what was learnt so far.
@@ -143,6 +200,8 @@ class DMAClassifier(ClassifierMixin, Estimator):
             booleans and dates.
         y : array-like of shape (n_samples,)
             Classes: whole numbers, text or booleans.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts: 2 is like two rows, 0 leaves the row out. None: every row counts once.
         checkpoint : path, optional
             File to save progress to, after an epoch and at most every ten seconds. If it exists, the fit resumes
             from it and ends with the same bits as one that was never stopped. It is not deleted: remove it once
@@ -152,22 +211,37 @@ class DMAClassifier(ClassifierMixin, Estimator):
         -------
         self
         """
-        return self._fit(X, y, checkpoint)
+        return self._fit(X, y, sample_weight, checkpoint)
 
     def _fit(
-        self, X: Any, y: Any, checkpoint: str | os.PathLike[str] | None = None, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        checkpoint: str | os.PathLike[str] | None = None,
+        classes: Any = None,
     ) -> DMAClassifier:
         self._require_target(y)
         labels = _checked_labels(y)
         known = _sorted_classes(labels, classes)
         column = _column(known, _places_of(labels, known))
-        model, raised = self._fitted(X, y, [column], checkpoint, _names_of(known))
+        weights = self._weights_of(X, labels, sample_weight)
+        if weights is not None:
+            _require_two_classes(labels, weights)
+        model, raised = self._fitted(X, y, [column], checkpoint, _names_of(known), weights)
         self.classes_ = known
         self._finish(model, raised)
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, *, data: Any = None, compare: bool = False
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        data: Any = None,
+        compare: bool = False,
     ) -> DMAClassifier:
         """Add rows without relearning the old ones.
 
@@ -177,12 +251,12 @@ class DMAClassifier(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X, y : as in fit
+        X, y, sample_weight : as in fit
         classes : array-like, optional
             All classes that may come. Only the first call needs it, and only if its y lacks some; it must have
             two of them. Rows of a class that is new are best added together with ``data``.
         data : tuple (X, y), optional
-            The rows that the model was fitted to, in any order. A joint belief is then fitted anew to all rows; an
+            The rows that the model was fitted to, in any order; what each counts is known. A joint belief is then fitted anew to all rows; an
             independent one learns them again, from where it is.
         compare : bool, default=False
             With ``data``: also fit again, and report in ``change_["compared"]`` how far apart the predictions
@@ -192,11 +266,17 @@ class DMAClassifier(ClassifierMixin, Estimator):
         -------
         self
         """
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight {self.class_weight!r} is not supported for partial_fit, which does not know the "
+                "rows to come: give the weights as a dict"
+            )
         if not hasattr(self, "_model"):
-            return self._fit(X, y, classes=classes)
+            return self._fit(X, y, sample_weight, classes=classes)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes are fixed by the first call, to {_listed(self.classes_)}")
-        self._change("update", self._table(X, y), data, compare)
+        weights = self._weights_of(X, _checked_labels(y), sample_weight)
+        self._change("update", self._table(X, y, weights), data, compare)
         return self
 
     # ----------------------------------------------------------------------------------------- predicting
@@ -303,8 +383,8 @@ class DMAClassifier(ClassifierMixin, Estimator):
         places = self._model.sample(self._inputs(X), count, seed_of(random_state))[:, :, 0].T
         return self.classes_[np.argsort(self._model_places())[places.astype(int)]]
 
-    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
-        """Score the probabilities on these rows.
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, Any]:
+        """Score the probabilities on these rows; with weights, means, shares and counts are weighted.
 
         Returns
         -------
@@ -314,7 +394,7 @@ class DMAClassifier(ClassifierMixin, Estimator):
             largest probability), confusion (rows by class and predicted class, in the order of ``classes_``).
         """
         self._require_fitted()
-        return self._ordered(self._model.evaluate_classes(self._table(X, y), self._threads()))
+        return self._ordered(self._model.evaluate_classes(self._table(X, y, sample_weight), self._threads()))
 
     # ------------------------------------------------------------------------------------------- inside
 
@@ -322,6 +402,14 @@ class DMAClassifier(ClassifierMixin, Estimator):
         """Probabilities in the model's order, entropy and doubt."""
         self._require_fitted()
         return self._model.probabilities(self._inputs(X), self._threads())
+
+    def _weights_of(self, X: Any, labels: np.ndarray, sample_weight: Any) -> np.ndarray | None:
+        """What each row counts, by itself and by its class."""
+        weights = row_weights(sample_weight, X)
+        if self.class_weight is None:
+            return weights
+        by_class = compute_sample_weight(_checked_class_weight(self.class_weight), labels)
+        return by_class if weights is None else weights * by_class
 
     def _model_places(self) -> list[int]:
         """Where the model has each class: the library orders text by the numbers in it, NumPy does not."""
@@ -366,6 +454,18 @@ def _plain(y: Any) -> Any:
     """A series of one of pandas' nullable types as an array of the plain one."""
     plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
     return y if plain is None else y.to_numpy(dtype=plain)
+
+
+def _checked_class_weight(class_weight: Any) -> Any:
+    if not isinstance(class_weight, Mapping) and class_weight != "balanced":
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}")
+    return class_weight
+
+
+def _require_two_classes(labels: np.ndarray, weights: np.ndarray) -> None:
+    found = np.unique(labels[weights > 0])
+    if len(found) < 2:
+        raise ValueError(f"y has less than two classes with a weight above 0: {_listed(found)}")
 
 
 def _sorted_classes(labels: np.ndarray, classes: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from dma import _columns, _compat, _core
-from dma._estimator import Estimator, real_number, seed_of, whole_number
+from dma._estimator import Estimator, real_number, seed_of, whole_number, row_weights
 
 
 class DMARegressor(RegressorMixin, Estimator):
@@ -184,7 +184,14 @@ class DMARegressor(RegressorMixin, Estimator):
 
     # ------------------------------------------------------------------------------------------- learning
 
-    def fit(self, X: Any, y: Any, *, checkpoint: str | os.PathLike[str] | None = None) -> DMARegressor:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> DMARegressor:
         """Fit the model.
 
         Ctrl-C stops the fit and raises KeyboardInterrupt; the estimator then holds what was learnt so far.
@@ -195,6 +202,8 @@ class DMARegressor(RegressorMixin, Estimator):
             Float32 and float64 arrays are read in place. A frame may have columns of text, categories,
             booleans and dates.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts: 2 is like two rows, 0 leaves the row out. None: every row counts once.
         checkpoint : path, optional
             File to save progress to, after an epoch and at most every ten seconds. If it exists, the fit resumes
             from it and ends with the same bits as one that was never stopped. It is not deleted: remove it once
@@ -204,20 +213,25 @@ class DMARegressor(RegressorMixin, Estimator):
         -------
         self
         """
-        return self._fit(X, y, checkpoint)
+        return self._fit(X, y, sample_weight, checkpoint)
 
-    def _fit(self, X: Any, y: Any, checkpoint: str | os.PathLike[str] | None = None) -> DMARegressor:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, checkpoint: str | os.PathLike[str] | None = None
+    ) -> DMARegressor:
         self._require_target(y)
         target = _checked_target(y)
         if self.kind == "auto" and len(np.unique(target)) == 2:
             raise ValueError("y has two values only: use DMAClassifier, or kind='number'")
         columns = _columns.columns_of_matrix(_as_matrix(target))
-        model, raised = self._fitted(X, y, columns, checkpoint)
+        weights = row_weights(sample_weight, X)
+        model, raised = self._fitted(X, y, columns, checkpoint, weights=weights)
         self._output_dimensions = target.ndim
         self._finish(model, raised)
         return self
 
-    def partial_fit(self, X: Any, y: Any, *, data: Any = None, compare: bool = False) -> DMARegressor:
+    def partial_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, data: Any = None, compare: bool = False
+    ) -> DMARegressor:
         """Add rows without relearning the old ones.
 
         The first call is a fit: it fixes the scales of the columns, so its rows should be like those to come.
@@ -226,9 +240,9 @@ class DMARegressor(RegressorMixin, Estimator):
 
         Parameters
         ----------
-        X, y : as in fit
+        X, y, sample_weight : as in fit
         data : tuple (X, y), optional
-            The rows that the model was fitted to, in any order. A joint belief is then fitted anew to all rows; an
+            The rows that the model was fitted to, in any order; what each counts is known. A joint belief is then fitted anew to all rows; an
             independent one learns them and the noise again, from where it is.
         compare : bool, default=False
             With ``data``: also fit again, and report in ``change_["compared"]`` how far apart the predictions
@@ -239,8 +253,8 @@ class DMARegressor(RegressorMixin, Estimator):
         self
         """
         if not hasattr(self, "_model"):
-            return self._fit(X, y)
-        self._change("update", self._table(X, y), data, compare)
+            return self._fit(X, y, sample_weight)
+        self._change("update", self._table(X, y, sample_weight), data, compare)
         return self
 
     # ----------------------------------------------------------------------------------------- predicting
@@ -355,8 +369,8 @@ class DMARegressor(RegressorMixin, Estimator):
         rows, observed = self._observed_rows(X, y)
         return self._shaped([self._model.cdf(rows, observed, self._threads())])[0]
 
-    def evaluate(self, X: Any, y: Any) -> Any:
-        """Score the means and intervals on these rows.
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Score the means and intervals on these rows; with weights, means and shares are weighted.
 
         Returns
         -------
@@ -364,7 +378,7 @@ class DMARegressor(RegressorMixin, Estimator):
             rows, rmse, mae, nll, crps, coverage (50, 80, 90, 95 %), coverage_curve, calibration_error, pit
             (a histogram).
         """
-        rows, observed = self._observed_rows(X, y)
+        rows, observed = self._observed_rows(X, y, sample_weight)
         scores = self._model.evaluate(rows, observed, self._threads())
         return scores[0] if self._output_dimensions == 1 else scores
 
@@ -421,9 +435,9 @@ class DMARegressor(RegressorMixin, Estimator):
             raise ValueError(f"y has shape {np.shape(y)}, but the predictions have {expected}")
         return matrix
 
-    def _observed_rows(self, X: Any, y: Any) -> tuple[_core.Rows, np.ndarray]:
+    def _observed_rows(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[_core.Rows, np.ndarray]:
         self._require_fitted()
-        rows = self._inputs(X)
+        rows = self._inputs(X, sample_weight)
         return rows, self._observed(y, len(rows))
 
     def _adopt(self, model: _core.Regressor) -> None:

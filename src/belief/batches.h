@@ -49,9 +49,13 @@ class Batches {
   std::span<const T> target(std::size_t row) const {
     return std::span(target_values_).subspan(row * targets_, targets_);
   }
+  double weight(std::size_t row) const { return weights_.empty() ? 1 : weights_[row]; }
   // Values of all rows that are here.
-  const std::vector<T>& input_values() const { return input_values_; }
   const std::vector<T>& target_values() const { return target_values_; }
+  const std::vector<double>& weights() const { return weights_; }  // empty: each counts once
+  Data data() const requires std::same_as<T, double> {
+    return {input_values_, target_values_, rows(), weights_};
+  }
 
   // Returns the first new batch.
   std::size_t append(const Data& data, std::size_t batch_size) {
@@ -109,24 +113,27 @@ class Batches {
 
   // Rows that belong to no batch, for the time of a call; there must be no others.
   void take_rows(const Data& data) {
+    append_weights(data.weights, data.rows, rows(), weights_);
     for (const double value : data.inputs) input_values_.push_back(T(value));
     for (const double value : data.targets) target_values_.push_back(T(value));
   }
   void drop_rows() {
     input_values_.clear();
     target_values_.clear();
+    weights_.clear();
   }
 
  private:
   static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
   void erase_rows(const Batch& gone) {
-    const auto erase = [&](std::vector<T>& values, std::size_t width) {
+    const auto erase = [&](auto& values, std::size_t width) {
       const auto begin = values.begin() + static_cast<std::ptrdiff_t>(gone.first * width);
       values.erase(begin, begin + static_cast<std::ptrdiff_t>(gone.count * width));
     };
     erase(input_values_, inputs_);
     erase(target_values_, targets_);
+    if (!weights_.empty()) erase(weights_, 1);
     for (Batch& other : batches_) {
       if (other.here() && other.first > gone.first) other.first -= gone.count;
     }
@@ -134,6 +141,7 @@ class Batches {
 
   std::size_t inputs_, targets_;
   std::vector<T> input_values_, target_values_;
+  std::vector<double> weights_;
   std::vector<Batch> batches_;
   std::size_t visited_ = 0;
 };

@@ -150,15 +150,17 @@ const special::QuadratureRule& hermite() {
 // calibrated parts, three times as fast.
 class Misses {
  public:
-  Misses(std::span<const Predicted> predicted, std::span<const double> values) {
-    for (std::size_t n = 0; n < values.size(); ++n) {
+  Misses(std::span<const Predicted> predicted, const Targets& values) {
+    for (std::size_t n = 0; n < values.rows(); ++n) {
       if (std::isnan(predicted[n].mean)) continue;
       for (const PredictedPart& part : predicted[n].parts) {
-        const double miss = values[n] - part.mean;
+        const double miss = values.values[n] - part.mean;
         parts_.push_back({miss * miss, part.epistemic_std * part.epistemic_std,
                           part.noise_std * part.noise_std, part.noise_spread, part.weight});
       }
       ends_.push_back(parts_.size());
+      weights_.push_back(values.weight(n));
+      weight_ += weights_.back();
     }
   }
 
@@ -168,19 +170,19 @@ class Misses {
     LogSum logs;
     double exponents = 0;
     std::size_t first = 0;
-    for (const std::size_t end : ends_) {
+    for (std::size_t n = 0; n < ends_.size(); ++n) {
       row.clear();
       double largest = -HUGE_VAL;
-      for (; first < end; ++first) {
+      for (; first < ends_[n]; ++first) {
         append(parts_[first], numbers, growth, row);
         largest = std::max(largest, row.back().exponent);  // the widest node's
       }
       double sum = 0;
       for (const Gaussian& one : row) sum += one.weight * std::exp(one.exponent - largest);
-      logs.add(sum);
-      exponents += largest;
+      logs.add(sum, weights_[n]);
+      exponents += weights_[n] * largest;
     }
-    return exponents + logs.value() - static_cast<double>(ends_.size()) * special::log_sqrt_two_pi;
+    return exponents + logs.value() - weight_ * special::log_sqrt_two_pi;
   }
 
  private:
@@ -213,7 +215,15 @@ class Misses {
 
   std::vector<Part> parts_;
   std::vector<std::size_t> ends_;  // of the parts of each row
+  std::vector<double> weights_;    // of each row
+  double weight_ = 0;              // of all
 };
+
+double weight_of(std::span<const Miss> misses) {
+  double sum = 0;
+  for (const Miss& miss : misses) sum += miss.weight;
+  return sum;
+}
 
 // y - f ~ N(0, variance + s), log s ~ N(log noise + shift, spread^2).
 double log_likelihood(const Numbers<2>& of_noise, std::span<const Miss> misses, double noise) {
@@ -232,10 +242,10 @@ double log_likelihood(const Numbers<2>& of_noise, std::span<const Miss> misses, 
       const double all = miss.variance + variance[k];
       sum += rule.weights[k] * std::exp(-miss.square / (2 * all) - largest) / std::sqrt(all);
     }
-    logs.add(sum);
-    exponents += largest;
+    logs.add(sum, miss.weight);
+    exponents += miss.weight * largest;
   }
-  return exponents + logs.value() - static_cast<double>(misses.size()) * special::log_sqrt_two_pi;
+  return exponents + logs.value() - weight_of(misses) * special::log_sqrt_two_pi;
 }
 
 // E[exp(g)] if g gains N(shift, spread^2), as a factor of a deviation.
@@ -260,7 +270,7 @@ void calibrate(const Calibration& calibration, PredictedPart& part) {
   part.epistemic_spread = std::hypot(part.epistemic_spread, calibration.function_spread);
 }
 
-Calibration fit_calibration(std::span<const Predicted> predicted, std::span<const double> values) {
+Calibration fit_calibration(std::span<const Predicted> predicted, const Targets& values) {
   constexpr double last_step = 1.0 / 64;
   const Misses misses(predicted, values);
   const auto of_rows = [&](const Numbers<3>& numbers) {
@@ -277,7 +287,7 @@ double nll_with_tails(std::span<const Miss> misses, double noise) {
   const auto of_misses = [&](const Numbers<2>& of_noise) {
     return log_likelihood(of_noise, misses, noise);
   };
-  return -of_misses(most_likely<2>(of_misses, last_step)) / static_cast<double>(misses.size());
+  return -of_misses(most_likely<2>(of_misses, last_step)) / weight_of(misses);
 }
 
 }  // namespace dma::detail

@@ -65,7 +65,7 @@ FitResult Epochs<T>::fit(const std::function<void(bool)>& after_epoch) {
   known_.show_likelihood();
   result_.cavity_predictions = known_.likelihood->predictive(cavity_.outputs());
   if (known_.own.cavity_score) {
-    result_.cavity = known_.likelihood->score(targets_, result_.cavity_predictions);
+    result_.cavity = known_.likelihood->score(targets(), result_.cavity_predictions);
   }
   if (known_.own.certificate) {
     result_.certificate = certify(certificate_examples(rows(), known_.weights(), result_.epochs));
@@ -242,31 +242,48 @@ void Epochs<T>::sweep_from_cavity(std::size_t b) {
   const auto [first, count, visited] = known_.batches[b];
   const std::size_t last = first + count - 1;
   forward(sweep_, b, first);
-  for (std::size_t row = first; row < last; ++row) {
+  for (std::size_t row = first; row <= last; ++row) {
     if (known_.own.cavity_score) keep_outputs(sweep_, row, cavity_);
-    advance(b, row);
+    const Visits visits(known_.batches.weight(row));
+    for (std::size_t v = 0; v < visits.count(); ++v) {
+      const bool again = v + 1 < visits.count();
+      if (again || row < last) {
+        advance(b, row, again ? row : row + 1, visits.times(v));
+      } else {
+        take_messages(b, row, visits.times(v));
+      }
+    }
   }
-  if (known_.own.cavity_score) keep_outputs(sweep_, last, cavity_);
-  take_messages(b, last);
 }
 
-// q <- q m_new / m_old, example by example; the old message leaves in equal shares.
+// q <- q m_new / m_old, example by example; the old message leaves in shares by what each counts.
 template <std::floating_point T>
 void Epochs<T>::sweep_from_belief(std::size_t b) {
   cavity_sweep_.load(cavity_tau_, cavity_rho_);
   sweep_.load(known_.posterior.tau, known_.posterior.rho);
   const auto batch = known_.batches[b];
+  const double all = weight_of(b);
   for (std::size_t row = batch.first; row < batch.first + batch.count; ++row) {
     if (known_.own.cavity_score) {
       forward(cavity_sweep_, b, row);
       keep_outputs(cavity_sweep_, row, cavity_);
     }
-    forward(sweep_, b, row);
-    take_messages(b, row);
-    take_out_old(T(1) / T(batch.count));
+    const Visits visits(known_.batches.weight(row));
+    for (std::size_t v = 0; v < visits.count(); ++v) {
+      forward(sweep_, b, row);
+      take_messages(b, row, visits.times(v));
+      take_out_old(T(visits.times(v) / all));
+    }
   }
   std::ranges::copy(cavity_sweep_.mean(), start_mean_.begin());
   std::ranges::copy(cavity_sweep_.variance(), start_variance_.begin());
+}
+
+template <std::floating_point T>
+double Epochs<T>::weight_of(std::size_t b) const {
+  const auto [first, count, visited] = known_.batches[b];
+  const std::span<const double> all(known_.batches.weights());
+  return total_weight(all.empty() ? all : all.subspan(first, count), count);
 }
 
 // Divides a share of the old message out of the sweep's belief.
@@ -289,22 +306,22 @@ void Epochs<T>::forward(Sweep<T>& sweep, std::size_t b, std::size_t row) {
 }
 
 template <std::floating_point T>
-void Epochs<T>::take_messages(std::size_t b, std::size_t row) {
+void Epochs<T>::take_messages(std::size_t b, std::size_t row, double times) {
   const auto nothing = [](std::size_t, const auto&) {};
-  message_.hear(sweep_, known_.batches.target(row));
+  message_.hear(sweep_, known_.batches.target(row), times);
   const auto broken = sweep_.backward(message_.mean(), message_.variance(), nothing);
   if (broken) throw NumericalBreakdown(*broken, b, row - known_.batches[b].first);
 }
 
-// Takes the messages of this row and goes on to the next.
+// Takes the messages of this row and goes on to the next, which may be the same.
 template <std::floating_point T>
-void Epochs<T>::advance(std::size_t b, std::size_t row) {
-  message_.hear(sweep_, known_.batches.target(row));
+void Epochs<T>::advance(std::size_t b, std::size_t row, std::size_t next, double times) {
+  message_.hear(sweep_, known_.batches.target(row), times);
   const auto broken =
-      sweep_.advance(message_.mean(), message_.variance(), known_.batches.input(row + 1));
+      sweep_.advance(message_.mean(), message_.variance(), known_.batches.input(next));
   if (!broken) return;
-  const std::size_t example = row - known_.batches[b].first + (broken->in_next ? 1 : 0);
-  throw NumericalBreakdown(broken->layer, b, example);
+  throw NumericalBreakdown(broken->layer, b,
+                           (broken->in_next ? next : row) - known_.batches[b].first);
 }
 
 template <std::floating_point T>
@@ -319,8 +336,8 @@ void Epochs<T>::keep_outputs(const Sweep<T>& sweep, std::size_t row, OutputMomen
 template <std::floating_point T>
 double Epochs<T>::cavity_nll(std::size_t batches) const {
   const Likelihood& likelihood = *known_.likelihood;
-  if (batches == known_.batches.size()) return likelihood.mean_nll(targets_, cavity_.outputs());
-  std::vector<double> targets;
+  if (batches == known_.batches.size()) return likelihood.mean_nll(targets(), cavity_.outputs());
+  std::vector<double> some_targets, some_weights;
   OutputMoments some;
   const auto append = [](const std::vector<double>& all, std::size_t first, std::size_t count,
                          std::vector<double>& to) {
@@ -330,11 +347,13 @@ double Epochs<T>::cavity_nll(std::size_t batches) const {
   for (std::size_t b = 0; b < batches; ++b) {
     if (!known_.batches[b].here()) continue;
     const auto [first, count, visited] = known_.batches[b];
-    append(targets_, first * likelihood.targets(), count * likelihood.targets(), targets);
+    append(targets_, first * likelihood.targets(), count * likelihood.targets(), some_targets);
+    const std::vector<double>& weights = known_.batches.weights();
+    if (!weights.empty()) append(weights, first, count, some_weights);
     append(cavity_.mean, first * outputs(), count * outputs(), some.mean);
     append(cavity_.variance, first * outputs(), count * outputs(), some.variance);
   }
-  return likelihood.mean_nll(targets, some.outputs());
+  return likelihood.mean_nll({some_targets, some_weights}, some.outputs());
 }
 
 // The training log-likelihood under the belief as it is now (the paper's L_e).
@@ -349,13 +368,13 @@ void Epochs<T>::score_training() {
       keep_outputs(sweep_, row, training_);
     }
   }
-  result_.train_nll.push_back(known_.likelihood->mean_nll(targets_, training_.outputs()));
+  result_.train_nll.push_back(known_.likelihood->mean_nll(targets(), training_.outputs()));
 }
 
 template <std::floating_point T>
 void Epochs<T>::learn_likelihood() {
   const bool cavity = known_.own.noise_source == NoiseSource::cavity;
-  known_.likelihood->learn(targets_, (cavity ? cavity_ : training_).outputs());
+  known_.likelihood->learn(targets(), (cavity ? cavity_ : training_).outputs());
 }
 
 template <std::floating_point T>

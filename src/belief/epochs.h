@@ -39,8 +39,10 @@ class Epochs {
   void sweep_from_belief(std::size_t b);
   void take_out_old(T share);
   void forward(Sweep<T>& sweep, std::size_t b, std::size_t row);
-  void take_messages(std::size_t b, std::size_t row);
-  void advance(std::size_t b, std::size_t row);
+  void take_messages(std::size_t b, std::size_t row, double times);
+  void advance(std::size_t b, std::size_t row, std::size_t next, double times);
+  double weight_of(std::size_t b) const;
+  Targets targets() const { return {targets_, known_.batches.weights()}; }
   void keep_outputs(const Sweep<T>& sweep, std::size_t row, OutputMoments& all);
   double cavity_nll(std::size_t batches) const;
   void score_training();

@@ -290,6 +290,20 @@ void IndependentBelief<T>::forget(std::span<const std::size_t> batches) {
   known.rebuild();
 }
 
+// The power of a Gaussian has its natural parameters times the exponent.
+template <std::floating_point T>
+void IndependentBelief<T>::reduce(std::size_t batch, double share) {
+  auto& known = state_->known;
+  require(known.ledger.mode == LedgerMode::full,
+          "only the ledger mode full can forget: the others do not keep what a batch said");
+  known.batches.require_batch(batch);
+  detail::require_share(share);
+  BatchMessage<T>& message = known.ledger.messages[batch];
+  for (T& tau : message.tau) tau *= T(share);
+  for (T& rho : message.rho) rho *= T(share);
+  known.rebuild();
+}
+
 template <std::floating_point T>
 std::size_t IndependentBelief<T>::batches() const {
   return state_->known.batches.size();

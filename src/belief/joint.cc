@@ -54,8 +54,7 @@ class JointBelief::State {
     Rows rows;
     for (const auto& batch : batches) {
       if (!batch.here() || (only_new && batch.visited)) continue;
-      rows.append(Data{batches.input_values(), batches.target_values(), batches.rows()}.part(
-          batch.first, batch.count));
+      rows.append(batches.data().part(batch.first, batch.count));
     }
     return rows;
   }
@@ -103,7 +102,7 @@ class JointBelief::State {
     const OutputMoments cavity =
         detail::cavity_of(*known, rows, *fit->terms_of(rows), fit->values(rows), certificate);
     result.cavity_predictions = detail::predictive(*known->likelihood, cavity);
-    result.cavity = known->likelihood->score(rows.targets, result.cavity_predictions);
+    result.cavity = known->likelihood->score(rows.weighted_targets(), result.cavity_predictions);
     result.ledger_bytes = known->function.ledger.bytes();
     result.certificate = detail::certify(known->function, rows, fit->bounded(rows), certificate);
     return result;
@@ -209,6 +208,16 @@ void JointBelief::forget(std::span<const std::size_t> batches) {
   const auto rows = state.rows_of(batches);
   if (!rows.empty()) dma::forget(state.known->function, rows, state.heard_all);
   state.batches.erase(batches);
+}
+
+void JointBelief::reduce(std::size_t batch, double share) {
+  State& state = *state_;
+  require(state.keeps_ledger(),
+          "only the ledger mode full can forget: the others do not keep what a batch said");
+  state.batches.require_batch(batch);
+  detail::require_share(share);
+  const auto rows = state.rows_of({&batch, 1});
+  if (!rows.empty()) dma::forget(state.known->function, rows, state.heard_all, share);
 }
 
 std::size_t JointBelief::batches() const { return state_->batches.size(); }

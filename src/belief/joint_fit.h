@@ -37,7 +37,7 @@ class JointFit {
   const std::vector<double>& train_nll() const { return fit_.train_nll; }  // after each epoch
   // What the likelihood says of these rows, as far as it is learnt.
   std::unique_ptr<RowTerms> terms_of(const Data& rows) const {
-    return likelihood_->terms(rows.targets, scales_);
+    return likelihood_->terms(rows.weighted_targets(), scales_);
   }
   // The function at the weights where the messages are linearised.
   std::vector<double> values(const Data& rows) const {

@@ -199,7 +199,7 @@ NetworkFit JointNetwork::fit(std::span<const double> inputs, RowTerms& terms,
 void JointNetwork::train(std::span<const double> inputs, RowTerms& terms,
                          const JointSettings& settings, const OnEpoch& after_epoch,
                          std::unique_ptr<MessageSum>& sum, NetworkFit& fit) {
-  const auto count = static_cast<double>(terms.rows());
+  const double count = terms.weight();
   const auto has_settled = [&] {
     return is_over(fit.settled, settings.tolerance, settings.patience);
   };

@@ -1,6 +1,8 @@
 #include <dma/belief/joint_posterior.h>
 
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <dma/special/random.h>
 
@@ -40,6 +42,20 @@ void erase_rows(JointLedger& ledger, std::span<const std::size_t> rows, std::siz
   erase_rows(ledger.inputs, inputs, rows);
   erase_rows(ledger.roots, outputs * outputs, rows);
   erase_rows(ledger.shifts, outputs, rows);
+}
+
+// The messages of these rows to this power: g g' and g t are multiplied by it, g and t by its root. To the power 0 they are
+// not there.
+void raise_rows(JointLedger& ledger, std::span<const std::size_t> rows, double power,
+                std::size_t inputs, std::size_t outputs) {
+  if (power == 0) return erase_rows(ledger, rows, inputs, outputs);
+  const auto multiply = [&](std::vector<double>& numbers, std::size_t width) {
+    for (const std::size_t row : rows) {
+      for (std::size_t k = row * width; k < (row + 1) * width; ++k) numbers[k] *= std::sqrt(power);
+    }
+  };
+  multiply(ledger.roots, outputs * outputs);
+  multiply(ledger.shifts, outputs);
 }
 
 JointLedger rows_of(const JointLedger& ledger, std::span<const std::size_t> rows,
@@ -226,20 +242,24 @@ std::vector<double> marginal_variances(const JointPosterior& posterior) {
   return result;
 }
 
-void forget(JointPosterior& posterior, std::span<const std::size_t> rows, bool all_in_ledger) {
+void forget(JointPosterior& posterior, std::span<const std::size_t> rows, bool all_in_ledger,
+            double share_that_stays) {
   const std::size_t inputs = posterior.architecture.inputs();
   const std::size_t outputs = posterior.architecture.outputs();
   if (posterior.in_messages()) {
     const detail::Vector left_over = detail::left_over(posterior);
     detail::keep_centre(posterior);
-    detail::erase_rows(posterior.ledger, rows, inputs, outputs);
+    detail::raise_rows(posterior.ledger, rows, share_that_stays, inputs, outputs);
     return detail::set(left_over, posterior);
   }
-  const JointLedger gone = detail::rows_of(posterior.ledger, rows, inputs, outputs);
+  JointLedger gone = detail::rows_of(posterior.ledger, rows, inputs, outputs);
+  std::vector<std::size_t> all(rows.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  detail::raise_rows(gone, all, 1 - share_that_stays, inputs, outputs);
   const detail::Vector shift =
       detail::shift_of(posterior) -
       detail::gradients_at(posterior, gone).transposed_times(detail::shifts_of(gone));
-  detail::erase_rows(posterior.ledger, rows, inputs, outputs);
+  detail::raise_rows(posterior.ledger, rows, share_that_stays, inputs, outputs);
   detail::Matrix precision;
   if (all_in_ledger) {
     precision = detail::prior_precision_of(posterior);

@@ -41,7 +41,7 @@ Arrays stored(const Likelihood& likelihood) {
 // The noise is learnt once the search is over; until then tails stand for rows with more of it than others.
 double score_of(const Missed& missed, const Likelihood& likelihood) {
   if (!likelihood.has_scale() || !likelihood.learns()) {
-    return likelihood.mean_nll(missed.targets, missed.outputs());
+    return likelihood.mean_nll(missed.weighted_targets(), missed.outputs());
   }
   return nll_with_tails(missed.misses(), noise_variance(likelihood).front());
 }
@@ -121,7 +121,7 @@ void ShapeFit::search(std::size_t m, const GoOn& go_on, const AfterEpoch& after_
   Member& member = members_[m];
   const ShapePart& part = parts_[m];
   const Data rows = part.learnt.data();
-  const auto terms = member.likelihood->terms(rows.targets);
+  const auto terms = member.likelihood->terms(rows.weighted_targets());
   JointSettings settings = settings_for(epochs_at(looks_), go_on);
   if (stage_ > 0) settings.start_near_the_end();
   JointPosterior reached;
@@ -134,14 +134,16 @@ ShapeFit::Best ShapeFit::seen() const {
   Best now;
   Missed& missed = now.missed;
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    append(missed.inputs, parts_[m].held.inputs);
-    append(missed.targets, parts_[m].held.targets);
+    const Rows& held = parts_[m].held;
+    append_weights(held.weights, held.rows, missed.rows(), missed.weights);
+    append(missed.inputs, held.inputs);
+    append(missed.targets, held.targets);
     append(missed.values, members_[m].moments.mean);
     append(missed.variances, members_[m].moments.variance);
     append(missed.covariances, members_[m].moments.covariance);
   }
   now.likelihood = best_.likelihood->clone();
-  if (missed.rows() > 0) now.likelihood->learn(missed.targets, missed.outputs());
+  if (missed.rows() > 0) now.likelihood->learn(missed.weighted_targets(), missed.outputs());
   missed.squares = now.likelihood->squares(missed.targets, missed.outputs());
   now.score = missed.rows() > 0 ? score_of(missed, *now.likelihood) : 0;
   return now;
@@ -228,10 +230,10 @@ Prediction ShapeFit::held_out_prediction() const {
 
 std::unique_ptr<RowTerms> ShapeFit::terms_of(const std::vector<double>& scales,
                                              const Data& rows) const {
-  if (noise_) return best_.likelihood->terms(rows.targets, scales);
-  if (!best_.likelihood->has_scale()) return best_.likelihood->terms(rows.targets);
+  if (noise_) return best_.likelihood->terms(rows.weighted_targets(), scales);
+  if (!best_.likelihood->has_scale()) return best_.likelihood->terms(rows.weighted_targets());
   const std::vector<double> constant(rows.rows, noise_variance(*best_.likelihood).front());
-  return best_.likelihood->terms(rows.targets, constant);
+  return best_.likelihood->terms(rows.weighted_targets(), constant);
 }
 
 void ShapeFit::rehearse(std::size_t m, std::size_t epochs, const GoOn& go_on,
@@ -301,6 +303,7 @@ Arrays ShapeFit::store() const {
   all.put("variances", best_.missed.variances);
   all.put("covariances", best_.missed.covariances);
   all.put("squares", best_.missed.squares);
+  all.put("weights", best_.missed.weights);
   all.put("likelihood.", stored(*best_.likelihood));
   for (std::size_t m = 0; m < members_.size(); ++m) {
     Arrays own = store_member(m);
@@ -341,13 +344,15 @@ void ShapeFit::restore(Arrays all) {
   best_.missed.variances = all.take<double>("variances");
   best_.missed.covariances = all.take<double>("covariances");
   best_.missed.squares = all.take<double>("squares");
+  best_.missed.weights = all.take<double>("weights");
   const std::size_t rows = best_.missed.rows();
   const std::size_t values = rows * architecture_.outputs();
   const std::size_t pairs = architecture_.outputs() > 1 ? values * architecture_.outputs() : 0;
   require(best_.missed.inputs.size() == rows * architecture_.inputs() &&
               best_.missed.values.size() == values && best_.missed.variances.size() == values &&
               best_.missed.covariances.size() == pairs &&
-              (best_.missed.squares.empty() || best_.missed.squares.size() == rows),
+              (best_.missed.squares.empty() || best_.missed.squares.size() == rows) &&
+              (best_.missed.weights.empty() || best_.missed.weights.size() == rows),
           "is of other rows");
   restore_from(all.take_part("likelihood."), *best_.likelihood);
   for (std::size_t m = 0; m < members_.size(); ++m) {

@@ -50,24 +50,35 @@ void OnePass<T>::sweep_through(Prediction& cavity) {
   }
   std::unique_ptr<Likelihood> as_it_was = known_.likelihood->clone();
   for (std::size_t row = 0; row < rows(); ++row) {
-    message_.hear(sweep_, known_.batches.target(row));
+    const double weight = known_.batches.weight(row);
+    const Visits visits(weight);
+    message_.hear(sweep_, known_.batches.target(row), visits.times(0));
     if (known_.own.cavity_score) keep_outputs();
-    if (known_.likelihood->follow(message_.target(), message_.outputs())) {
+    if (known_.likelihood->follow(message_.target(), message_.outputs(), weight)) {
       predict_kept(*as_it_was, cavity);
       as_it_was = known_.likelihood->clone();
+    }
+    for (std::size_t v = 1; v < visits.count(); ++v) {
+      advance(row, row);
+      message_.hear(sweep_, known_.batches.target(row), visits.times(v));
     }
     learn_row(row);
   }
   predict_kept(*as_it_was, cavity);
 }
 
+template <std::floating_point T>
+void OnePass<T>::advance(std::size_t row, std::size_t next) {
+  const auto broken =
+      sweep_.advance(message_.mean(), message_.variance(), known_.batches.input(next));
+  if (broken) throw NumericalBreakdown(broken->layer, calls_, broken->in_next ? next : row);
+}
+
 // Backward, and forward to the next row if there is one.
 template <std::floating_point T>
 void OnePass<T>::learn_row(std::size_t row) {
   if (row + 1 < rows()) {
-    const auto broken =
-        sweep_.advance(message_.mean(), message_.variance(), known_.batches.input(row + 1));
-    if (broken) throw NumericalBreakdown(broken->layer, calls_, row + (broken->in_next ? 1 : 0));
+    advance(row, row + 1);
   } else {
     const auto nothing = [](std::size_t, const auto&) {};
     const auto broken = sweep_.backward(message_.mean(), message_.variance(), nothing);

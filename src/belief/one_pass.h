@@ -21,6 +21,7 @@ class OnePass {
 
  private:
   void sweep_through(Prediction& cavity);
+  void advance(std::size_t row, std::size_t next);
   void learn_row(std::size_t row);
   void keep_outputs();
   void predict_kept(const Likelihood& likelihood, Prediction& cavity);

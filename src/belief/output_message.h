@@ -1,6 +1,8 @@
 // belief/output_message.h: what the likelihood tells the outputs of a sweep.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <span>
 #include <vector>
@@ -11,6 +13,29 @@
 #include "layers/sweep.h"
 
 namespace dma::detail {
+
+// How a row of this weight is learnt: as often as copies of it would be, and once more for the rest, each time with its
+// share of the weight. Copies beyond the most count together, so that a weight is never a matter of hours.
+class Visits {
+ public:
+  explicit Visits(double weight) : weight_(weight) {
+    constexpr double most = 64;
+    constexpr double rounding = 1e-9;  // a rest that is no more belongs to the last copy
+    const double copies = std::ceil(std::min(weight, most) - rounding);
+    count_ = static_cast<std::size_t>(std::max(1.0, copies));
+    each_ = weight > most ? weight / most : 1;
+  }
+
+  std::size_t count() const { return count_; }
+  // How much the row counts at a visit, from 0 on.
+  double times(std::size_t visit) const {
+    return visit + 1 < count_ ? each_ : weight_ - each_ * static_cast<double>(visit);
+  }
+
+ private:
+  double weight_, each_;
+  std::size_t count_;
+};
 
 // A likelihood speaks double precision; so does what the message was made from.
 template <std::floating_point T>
@@ -28,8 +53,8 @@ class OutputMessage {
         mean_(output_mean_.size()),
         variance_(output_mean_.size()) {}
 
-  // After forward().
-  void hear(const Sweep<T>& sweep, std::span<const T> target) {
+  // After forward(). Counted so many times.
+  void hear(const Sweep<T>& sweep, std::span<const T> target, double times = 1) {
     for (std::size_t k = 0; k < target_.size(); ++k) target_[k] = static_cast<double>(target[k]);
     for (std::size_t k = 0; k < mean_.size(); ++k) {
       output_mean_[k] = static_cast<double>(sweep.output_mean()[k]);
@@ -38,7 +63,7 @@ class OutputMessage {
     likelihood_.message(rule_, target_, outputs(), to_mean_, to_variance_);
     for (std::size_t k = 0; k < mean_.size(); ++k) {
       mean_[k] = T(to_mean_[k]);
-      variance_[k] = T(to_variance_[k] / power_);
+      variance_[k] = T(to_variance_[k] / (power_ * times));
     }
   }
 
@@ -66,11 +91,11 @@ class OutputMessage<double> {
         mean_(likelihood.outputs()),
         variance_(likelihood.outputs()) {}
 
-  void hear(const Sweep<double>& sweep, std::span<const double> target) {
+  void hear(const Sweep<double>& sweep, std::span<const double> target, double times = 1) {
     target_ = target;
     outputs_ = {sweep.output_mean(), sweep.output_variance()};
     likelihood_.message(rule_, target_, outputs_, mean_, variance_);
-    for (double& one : variance_) one /= power_;
+    for (double& one : variance_) one /= power_ * times;
   }
 
   std::span<const double> mean() const { return mean_; }

@@ -25,6 +25,11 @@ void detail::validate(const TrainingOptions& options) {
   require(options.likelihood != nullptr, "there is no likelihood");
 }
 
+void detail::require_share(double share) {
+  require(share > 0 && share < 1,
+          "the share of a batch that stays must be between 0 and 1, got " + std::to_string(share));
+}
+
 std::unique_ptr<Likelihood> detail::likelihood_with(const Likelihood& learnt,
                                                     const TrainingOptions& options,
                                                     std::size_t outputs) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "likelihood/gaussian.h"
 #include "likelihood/log_variance.h"
@@ -25,12 +24,14 @@ constexpr double least_value_deviation = 0.01;
 
 constexpr std::size_t most_noise_epochs = 30;
 
-void measure_scale(std::span<const double> values, NoiseInputs& known) {
-  const auto count = static_cast<double>(values.size());
+void measure_scale(const Targets& values, NoiseInputs& known) {
+  const double all = values.weight();
   double mean = 0;
-  for (const double value : values) mean += value / count;
+  for (std::size_t n = 0; n < values.rows(); ++n) mean += values.weight(n) * values.values[n] / all;
   double square = 0;
-  for (const double value : values) square += (value - mean) * (value - mean) / count;
+  for (std::size_t n = 0; n < values.rows(); ++n) {
+    square += values.weight(n) * (values.values[n] - mean) * (values.values[n] - mean) / all;
+  }
   known.value_mean = mean;
   known.value_deviation = std::max(std::sqrt(square), least_value_deviation);
 }
@@ -56,7 +57,7 @@ NoiseInputs inputs_of(const Missed& missed) {
   std::vector<double> values = missed.values;
   for (double& value : values) value = std::clamp(value, *least, *most);
   NoiseInputs known;
-  measure_scale(values, known);
+  measure_scale({values, missed.weights}, known);
   measure_range(missed.inputs, values, known);
   return known;
 }
@@ -70,7 +71,10 @@ double log_of_constant(const Missed& missed) {
 
 std::vector<Miss> Missed::misses() const {
   std::vector<Miss> result;
-  for (std::size_t n = 0; n < rows(); ++n) result.push_back({squares[n], variances[n]});
+  const Targets all = weighted_targets();
+  for (std::size_t n = 0; n < rows(); ++n) {
+    result.push_back({squares[n], variances[n], all.weight(n)});
+  }
   return result;
 }
 
@@ -102,13 +106,15 @@ NoiseNetwork learn_noise(const Missed& missed, const Architecture& function, boo
   network.set_output_bias(log_of_constant(missed));
   const NoiseInputs known = inputs_of(missed);
   const std::vector<double> inputs = noise_inputs(missed.inputs, missed.values, known);
-  LogVarianceTerms terms(missed.squares, missed.variances);
+  LogVarianceTerms terms({missed.squares, missed.weights}, missed.variances);
   network.fit(inputs, terms,
               {.epochs = most_noise_epochs, .evidence_from = 2, .evidence_every = 1});
   NoiseNetwork learnt{network.posterior(inputs, terms, false), known, network.bounded_precisions()};
   const OutputMoments moments = outputs_of(learnt.log_noise, inputs, missed.rows());
-  learnt.inputs.log_mean = std::accumulate(moments.mean.begin(), moments.mean.end(), 0.0) /
-                           static_cast<double>(missed.rows());
+  const Targets logs{moments.mean, missed.weights};
+  double sum = 0;
+  for (std::size_t n = 0; n < logs.rows(); ++n) sum += logs.weight(n) * logs.values[n];
+  learnt.inputs.log_mean = sum / logs.weight();
   learnt.bounded_rows = static_cast<std::size_t>(std::ranges::count_if(
       moments.variance, [](double v) { return v > most_log_noise_variance; }));
   return learnt;

@@ -27,8 +27,10 @@ struct Missed {
   std::vector<double> values, variances;  // of the function: rows x outputs
   std::vector<double> covariances = {};   // rows x outputs x outputs; empty: there is one output
   std::vector<double> squares = {};       // see Likelihood::squares
+  std::vector<double> weights = {};       // of the rows; empty: each counts once
 
   std::size_t rows() const { return targets.size(); }
+  Targets weighted_targets() const { return {targets, weights}; }
   Outputs outputs() const { return {values, variances, covariances}; }
   std::vector<Miss> misses() const;
 };

@@ -200,15 +200,41 @@ Cells target_cells(const Table& table, const TargetColumn& target) {
   return cells;
 }
 
-std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_t table_rows) {
-  std::vector<std::size_t> rows;
-  rows.reserve(table_rows);
+CountedRows counted_rows(const std::vector<Cells>& targets, std::vector<double> weights,
+                         std::size_t table_rows) {
+  CountedRows counted;
+  counted.weights = std::move(weights);
+  counted.rows.reserve(table_rows);
   for (std::size_t row = 0; row < table_rows; ++row) {
     bool complete = true;
     for (const Cells& target : targets) complete = complete && !std::isnan(number_at(target, row));
-    if (complete) rows.push_back(row);
+    if (!complete) {
+      ++counted.without_target;
+    } else if (counted.weight(row) == 0) {
+      ++counted.without_weight;
+    } else {
+      counted.rows.push_back(row);
+    }
   }
-  return rows;
+  return counted;
+}
+
+std::vector<double> weights_of(const Table& table, const std::string& column) {
+  if (!table.weights.empty() || column.empty()) return table.weights;
+  const Column& own = column_of(table, column);
+  const Cells cells = cells_of(own, {.name = column, .kind = ColumnKind::numeric});
+  std::vector<double> weights;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const double weight = number_at(cells, row);
+    if (std::isnan(weight)) {
+      throw error_at(table, own, row, "is no weight: every row needs one, and 0 leaves it out");
+    }
+    if (!(weight >= 0 && std::isfinite(weight))) {
+      throw error_at(table, own, row, "is no weight: it must be a number from 0 on");
+    }
+    weights.push_back(weight);
+  }
+  return weights;
 }
 
 }  // namespace dma

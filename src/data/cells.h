@@ -67,7 +67,18 @@ inline double number_at(const Cells& cells, std::size_t row) {
   return code == Column::empty_cell ? nothing : cells.meaning[code];
 }
 
-// Rows without an empty target.
-std::vector<std::size_t> rows_with(const std::vector<Cells>& targets, std::size_t table_rows);
+// Rows of a table that count: no target is empty, and the weight is not 0.
+struct CountedRows {
+  std::vector<std::size_t> rows = {};
+  std::vector<double> weights = {};  // of all rows of the table; empty: each counts once
+  std::size_t without_target = 0, without_weight = 0;
+
+  double weight(std::size_t table_row) const { return weights.empty() ? 1 : weights[table_row]; }
+};
+CountedRows counted_rows(const std::vector<Cells>& targets, std::vector<double> weights,
+                         std::size_t table_rows);
+
+// The table's own weights, or those of this column, if it is named. Throws DataError if a cell is no weight.
+std::vector<double> weights_of(const Table& table, const std::string& column);
 
 }  // namespace dma

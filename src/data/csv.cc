@@ -200,6 +200,7 @@ TableReader::TableReader(const std::filesystem::path& path, const CsvOptions& op
 void TableReader::select(const CsvOptions& options, CellType usual) {
   const Positions positions = find_positions(rows_, names_);
   for (const WantedColumn& wanted : options.columns) {
+    if (wanted.optional && !positions.contains(wanted.name)) continue;
     outputs_.push_back({.cell = position(positions, wanted.name), .type = wanted.type});
   }
   if (!options.columns.empty()) return;

@@ -192,6 +192,12 @@ void require_kind(const TargetColumn& target, const Table& table, const Cells& c
   }
 }
 
+std::vector<double> weights_in(const Encoder& encoder, const Table& table, UseWeights use) {
+  if (use == UseWeights::ignored) return {};
+  const bool there = use == UseWeights::needed || table.find(encoder.weight) != nullptr;
+  return weights_of(table, there ? encoder.weight : "");
+}
+
 void encode_targets(const Encoder& encoder, const Table& table, const std::vector<Cells>& cells,
                     EncodedRows& encoded) {
   const std::size_t width = encoder.targets.size();
@@ -266,28 +272,36 @@ std::vector<std::string> Encoder::input_names() const {
   return names;
 }
 
-std::vector<WantedColumn> Encoder::wanted(bool with_targets) const {
+std::vector<WantedColumn> Encoder::wanted(bool with_targets, UseWeights use) const {
   std::vector<WantedColumn> columns;
   for (const FeatureColumn& feature : features) {
     columns.push_back({feature.name, feature.text ? CellType::text : CellType::number});
   }
   if (!with_targets) return columns;
+  if (!weight.empty() && use != UseWeights::ignored) {
+    columns.push_back({weight, CellType::number, use == UseWeights::if_there});
+  }
   for (const TargetColumn& target : targets) {
     columns.push_back({target.name, target.text ? CellType::text : CellType::number});
   }
   return columns;
 }
 
-EncodedRows Encoder::encode(const Table& table) const {
+EncodedRows Encoder::encode(const Table& table, UseWeights use) const {
   table.validate();
   std::vector<Cells> target_columns;
   for (const TargetColumn& target : targets) {
     target_columns.push_back(target_cells(table, target));
   }
   const auto cells = feature_cells(*this, table);
-  EncodedRows encoded{.table_rows = rows_with(target_columns, table.rows())};
+  CountedRows counted = counted_rows(target_columns, weights_in(*this, table, use), table.rows());
+  EncodedRows encoded{.table_rows = std::move(counted.rows)};
   encoded.rows = encoded.table_rows.size();
-  encoded.without_target = table.rows() - encoded.rows;
+  encoded.without_target = counted.without_target;
+  encoded.without_weight = counted.without_weight;
+  if (!counted.weights.empty()) {
+    for (const std::size_t row : encoded.table_rows) encoded.weights.push_back(counted.weight(row));
+  }
   encoded.hashes.assign(encoded.rows, hash_start);
   encode_features(*this, table, cells, encoded);
   encode_targets(*this, table, target_columns, encoded);

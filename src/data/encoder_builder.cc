@@ -40,6 +40,16 @@ void refuse_repeated(const Table& table, const std::vector<std::string>& names,
   }
 }
 
+// The column of weights is nothing else.
+void refuse_weight(const Table& table, const EncoderOptions& options) {
+  const std::vector<std::string> weight{options.weight};
+  column_of(table, options.weight);
+  refuse_common(table, weight, options.targets, "both the weight and a target");
+  refuse_common(table, weight, options.features, "both the weight and a feature");
+  refuse_common(table, weight, options.drop, "both the weight and dropped");
+  refuse_common(table, weight, options.categorical, "both the weight and categorical");
+}
+
 void validate(const Table& table, const EncoderOptions& options) {
   table.validate();
   for (const auto* names :
@@ -47,6 +57,7 @@ void validate(const Table& table, const EncoderOptions& options) {
     for (const std::string& name : *names) column_of(table, name);
   }
   if (options.targets.empty()) throw DataError(table.source + ": no target was given");
+  if (!options.weight.empty()) refuse_weight(table, options);
   if (options.most_categories == 0) throw DataError("most_categories must be at least 1");
   refuse_repeated(table, options.targets, "named twice as a target");
   refuse_repeated(table, options.features, "named twice as a feature");
@@ -91,7 +102,8 @@ std::vector<std::string> feature_names(const Table& table, const EncoderOptions&
   std::vector<std::string> names = options.features;
   for (const Column& column : table.columns) {
     if (!options.features.empty()) break;
-    if (!contains(options.targets, column.name) && !contains(options.drop, column.name)) {
+    if (!contains(options.targets, column.name) && !contains(options.drop, column.name) &&
+        column.name != options.weight) {
       names.push_back(column.name);
     }
   }
@@ -110,13 +122,13 @@ struct Numbers {
 
 // Sets an error if a cell is text, infinite or too large for the scales. It is not thrown at once, because an error in
 // another column may have to be reported first.
-void take_numbers(const Table& piece, const Cells& cells, std::span<const std::size_t> rows,
+void take_numbers(const Table& piece, const Cells& cells, const CountedRows& counted,
                   const std::string& expected, Numbers& known) {
-  for (const std::size_t row : rows) {
+  for (const std::size_t row : counted.rows) {
     const double x = number_at(cells, row);
     if (std::abs(x) <= 1e300) {
       if (known.scale.count() == 0) known.first = as_text(*cells.column, row);
-      known.scale.add(x);
+      known.scale.add(x, counted.weight(row));
     } else if (x != x) {
       known.any_empty = true;
     } else if (!known.error) {
@@ -199,10 +211,11 @@ Meaning meaning_of(const Table& piece, const Column& column, std::size_t row, Te
   return meaning;
 }
 
-void take_texts(const Table& piece, const Column& column, std::span<const std::size_t> rows,
+void take_texts(const Table& piece, const Column& column, const CountedRows& counted,
                 Texts& known) {
   std::vector<Meaning> meanings(column.values.size());
-  for (const std::size_t row : rows) {
+  for (const std::size_t row : counted.rows) {
+    const double weight = counted.weight(row);
     const std::uint32_t code = column.codes[row];
     if (code == Column::empty_cell || column.values[code].empty()) {
       ++known.empty;
@@ -213,10 +226,10 @@ void take_texts(const Table& piece, const Column& column, std::span<const std::s
     if (meaning.generation != known.counts.generation()) {
       meaning = meaning_of(piece, column, row, known);
     }
-    known.counts.count(meaning.place);
-    if (known.booleans.possible) known.booleans.scale.add(meaning.boolean);
-    if (known.dates.month_first) known.dates.by_month.add(meaning.by_month);
-    if (known.dates.day_first) known.dates.by_day.add(meaning.by_day);
+    known.counts.count(meaning.place, weight);
+    if (known.booleans.possible) known.booleans.scale.add(meaning.boolean, weight);
+    if (known.dates.month_first) known.dates.by_month.add(meaning.by_month, weight);
+    if (known.dates.day_first) known.dates.by_day.add(meaning.by_day, weight);
   }
 }
 
@@ -241,21 +254,25 @@ void accept_type(const Table& piece, const Column& column, KnownColumn& known) {
   known.texts.empty = known.rows;
 }
 
-void take_feature(const Table& piece, const Column& column, std::span<const std::size_t> rows,
+void take_feature(const Table& piece, const Column& column, const CountedRows& counted,
                   KnownColumn& known) {
   accept_type(piece, column, known);
-  known.rows += rows.size();
-  if (column.is_text) return take_texts(piece, column, rows, known.texts);
-  if (known.forced) return take_texts(piece, as_text(column), rows, known.texts);
+  known.rows += counted.rows.size();
+  if (column.is_text) return take_texts(piece, column, counted, known.texts);
+  if (known.forced) return take_texts(piece, as_text(column), counted, known.texts);
   const FeatureColumn feature{.name = known.name, .kind = ColumnKind::numeric};
-  take_numbers(piece, cells_of(column, feature), rows, expectation(feature.kind), known.numbers);
+  take_numbers(piece, cells_of(column, feature), counted, expectation(feature.kind), known.numbers);
 }
 
 // What is known so far about a target's column.
 struct KnownTarget {
   KnownColumn column = {};  // its texts
   Numbers numbers = {};     // of the cells that read as numbers
-  std::map<double, std::size_t> rows_of_numbers =
+  struct Count {
+    std::size_t rows = 0;
+    double weight = 0;
+  };
+  std::map<double, Count> rows_of_numbers =
       {};                  // of the first that differ, one more than there may be classes
   ScaleBuilder logs = {};  // of the positive ones
   std::optional<DataError> no_amount = {};  // the first cell that is none
@@ -265,13 +282,13 @@ struct KnownTarget {
 };
 
 // What its cells are, if each is a number.
-void take_amounts_and_counts(const Table& piece, const Cells& cells,
-                             std::span<const std::size_t> rows, KnownTarget& known) {
-  for (const std::size_t row : rows) {
+void take_amounts_and_counts(const Table& piece, const Cells& cells, const CountedRows& counted,
+                             KnownTarget& known) {
+  for (const std::size_t row : counted.rows) {
     const double x = number_at(cells, row);
     if (!(std::abs(x) <= 1e300)) continue;  // an error anyway
     if (x > 0) {
-      known.logs.add(std::log(x));
+      known.logs.add(std::log(x), counted.weight(row));
     } else if (!known.no_amount) {
       known.no_amount = error_at(piece, *cells.column, row, amount_expectation);
     }
@@ -284,18 +301,20 @@ void take_amounts_and_counts(const Table& piece, const Cells& cells,
 }
 
 // The cells are read as numbers.
-void take_target(const Table& piece, const Cells& cells, std::span<const std::size_t> rows,
+void take_target(const Table& piece, const Cells& cells, const CountedRows& counted,
                  KnownTarget& known) {
   const Column& column = *cells.column;
   accept_type(piece, column, known.column);
-  known.column.rows += rows.size();
-  take_numbers(piece, cells, rows, target_expectation, known.numbers);
-  take_amounts_and_counts(piece, cells, rows, known);
-  if (column.is_text) return take_texts(piece, column, rows, known.column.texts);
-  for (const std::size_t row : rows) {
+  known.column.rows += counted.rows.size();
+  take_numbers(piece, cells, counted, target_expectation, known.numbers);
+  take_amounts_and_counts(piece, cells, counted, known);
+  if (column.is_text) return take_texts(piece, column, counted, known.column.texts);
+  for (const std::size_t row : counted.rows) {
     const double x = column.numbers[row] + 0.0;  // -0 is 0
     if (known.rows_of_numbers.size() > most_classes && !known.rows_of_numbers.contains(x)) continue;
-    ++known.rows_of_numbers[x];
+    KnownTarget::Count& count = known.rows_of_numbers[x];
+    ++count.rows;
+    count.weight += counted.weight(row);
   }
 }
 
@@ -400,7 +419,7 @@ Decided decide(const KnownTarget& target, const EncoderOptions& options) {
   const auto& numbers = target.rows_of_numbers;
   const bool two =
       numbers.size() == 2 && std::all_of(numbers.begin(), numbers.end(), [](const auto& one) {
-        return one.first == std::floor(one.first) && one.second > 1;
+        return one.first == std::floor(one.first) && one.second.weight > 1;
       });
   if (two) return {TargetKind::classes, "two different whole numbers"};
   if (numbers.size() > 2 && target.any_zero && !target.no_count) {
@@ -417,15 +436,15 @@ void put_texts(const Texts& texts, TargetColumn& column) {
   };
   std::sort(column.classes.begin(), column.classes.end(), comes_before);
   for (const std::string& name : column.classes) {
-    column.class_rows.push_back(texts.counts.count_of(name));
+    column.class_rows.push_back(texts.counts.rows_of(name));
   }
 }
 
 void put_numbers(const KnownTarget& target, TargetColumn& column) {
   if (target.numbers.error) throw DataError(*target.numbers.error);
-  for (const auto& [number, rows] : target.rows_of_numbers) {
+  for (const auto& [number, count] : target.rows_of_numbers) {
     column.classes.push_back(as_text(number));
-    column.class_rows.push_back(rows);
+    column.class_rows.push_back(count.rows);
   }
 }
 
@@ -442,23 +461,28 @@ class EncoderBuilder::State {
     for (const std::string& name : options_.targets) {
       targets.push_back(target_cells(piece, {.name = name}));
     }
-    const auto rows = rows_with(targets, piece.rows());
+    const CountedRows counted =
+        counted_rows(targets, weights_of(piece, options_.weight), piece.rows());
     rows_ += piece.rows();
-    rows_with_target_ += rows.size();
+    rows_with_target_ += counted.rows.size();
+    rows_without_weight_ += counted.without_weight;
     for (std::size_t k = 0; k < targets.size(); ++k) {
-      take_target(piece, targets[k], rows, targets_[k]);
+      take_target(piece, targets[k], counted, targets_[k]);
     }
     for (KnownColumn& known : features_) {
-      take_feature(piece, column_of(piece, known.name), rows, known);
+      take_feature(piece, column_of(piece, known.name), counted, known);
     }
   }
 
   Encoder finish() const {
     if (rows_with_target_ < 2) {
       throw DataError(source_ + ": " + std::to_string(rows_with_target_) + " of " +
-                      std::to_string(rows_) + " rows have a target; at least two are needed");
+                      std::to_string(rows_) + " rows have a target" +
+                      (rows_without_weight_ > 0 ? " and a weight above 0" : "") +
+                      "; at least two are needed");
     }
     Encoder encoder;
+    encoder.weight = options_.weight;
     for (const KnownTarget& target : targets_) encoder.targets.push_back(fit_target(target));
     const std::string named = options_.features.empty() ? "" : "named, but ";
     for (const KnownColumn& known : features_) {
@@ -475,6 +499,7 @@ class EncoderBuilder::State {
 
   std::size_t rows() const { return rows_; }
   std::size_t rows_with_target() const { return rows_with_target_; }
+  std::size_t rows_without_weight() const { return rows_without_weight_; }
 
  private:
   void begin(const Table& piece) {
@@ -551,7 +576,7 @@ class EncoderBuilder::State {
   EncoderOptions options_;
   bool begun_ = false;
   std::string source_ = Table().source;
-  std::size_t rows_ = 0, rows_with_target_ = 0;
+  std::size_t rows_ = 0, rows_with_target_ = 0, rows_without_weight_ = 0;
   std::vector<KnownTarget> targets_;
   std::vector<KnownColumn> features_;
 };
@@ -566,6 +591,7 @@ void EncoderBuilder::add(const Table& piece) { state_->add(piece); }
 Encoder EncoderBuilder::finish() const { return state_->finish(); }
 std::size_t EncoderBuilder::rows() const { return state_->rows(); }
 std::size_t EncoderBuilder::rows_with_target() const { return state_->rows_with_target(); }
+std::size_t EncoderBuilder::rows_without_weight() const { return state_->rows_without_weight(); }
 
 Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
   EncoderBuilder builder(options);

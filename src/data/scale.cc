@@ -18,7 +18,7 @@ void LongSum::multiply(double power_of_two) {
   low *= power_of_two;
 }
 
-void ScaleBuilder::add(double number) {
+void ScaleBuilder::add(double number, double weight) {
   if (number != number) return;
   if (count_++ == 0) first_ = number;
   low_ = std::min(low_, number);
@@ -26,9 +26,13 @@ void ScaleBuilder::add(double number) {
   if (std::abs(number) >= limit_) change_unit(std::abs(number));
   const double distance = number * unit_ - first_ * unit_;
   const double square = distance * distance;
-  distances_.add(distance);
-  squares_.add(square);
-  squares_.low += std::fma(distance, distance, -square);  // what rounding took from the square
+  weight_.add(weight);
+  distances_.add(weight * distance);
+  squares_.add(weight * square);
+  // What rounding took from the products.
+  distances_.low += std::fma(weight, distance, -weight * distance);
+  squares_.low +=
+      weight * std::fma(distance, distance, -square) + std::fma(weight, square, -weight * square);
 }
 
 void ScaleBuilder::change_unit(double size) {
@@ -47,7 +51,7 @@ void ScaleBuilder::change_unit(double size) {
 Scale ScaleBuilder::finish() const {
   if (count_ == 0) return {};
   if (low_ == high_) return {low_, 0};
-  const auto count = static_cast<double>(count_);
+  const double count = weight_.high + weight_.low;
   const double mean = distances_.high / count + distances_.low / count;
   // sum (d - mean)^2 = sum d^2 - mean sum d, where the two parts of each have the digits that cancel.
   const double product = mean * distances_.high;

@@ -20,7 +20,8 @@ struct LongSum {
   void multiply(double power_of_two);
 };
 
-// Mean and deviation of the numbers that are not NaN, which must be finite; the deviation divides by their count. It is
+// Mean and deviation of the numbers that are not NaN, which must be finite; the deviation divides by their weight, which
+// is their count unless they have others. It is
 // exactly 0 if all are equal or there are none. Scaling the numbers by a power of two scales both results by it, to the
 // bit, as long as nothing becomes subnormal.
 //
@@ -29,7 +30,7 @@ struct LongSum {
 // their squares cancels far fewer digits than a LongSum has to spare.
 class ScaleBuilder {
  public:
-  void add(double number);
+  void add(double number, double weight = 1);
   Scale finish() const;
   std::size_t count() const { return count_; }
 
@@ -45,7 +46,7 @@ class ScaleBuilder {
   double unit_ = 1;  // 2^-exponent_
   double limit_ =
       std::numeric_limits<double>::denorm_min();  // a number of this size needs another unit
-  LongSum distances_, squares_;
+  LongSum weight_, distances_, squares_;          // weighted
 };
 
 Scale scale_of(std::span<const double> numbers);

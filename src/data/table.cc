@@ -1,6 +1,7 @@
 #include <dma/data/table.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include <dma/base/error.h>
@@ -8,6 +9,22 @@
 #include "data/message.h"
 
 namespace dma {
+namespace {
+
+void validate_row_weights(const Table& table) {
+  const std::vector<double>& weights = table.weights;
+  if (!weights.empty() && weights.size() != table.rows()) {
+    throw DataError(table.source + ": has " + std::to_string(weights.size()) + " weights for " +
+                    std::to_string(table.rows()) + " rows");
+  }
+  for (std::size_t row = 0; row < weights.size(); ++row) {
+    if (weights[row] >= 0 && std::isfinite(weights[row])) continue;
+    throw DataError(table.source + ", " + table.place(row) + ": the weight " +
+                    std::to_string(weights[row]) + " is not a number from 0 on");
+  }
+}
+
+}  // namespace
 
 const Column* Table::find(std::string_view name) const {
   const auto found = std::find_if(columns.begin(), columns.end(),
@@ -32,6 +49,7 @@ void Table::validate() const {
                       csv::shown(columns.front().name) + " has " + std::to_string(rows()));
     }
   }
+  validate_row_weights(*this);
 }
 
 }  // namespace dma

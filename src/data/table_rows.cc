@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include <dma/base/error.h>
+#include <dma/data/data.h>
 #include <dma/data/table.h>
 
 namespace dma {
@@ -52,6 +53,7 @@ Table select_rows(const Table& table, std::span<const std::size_t> rows) {
     }
     result.columns.push_back(std::move(part));
   }
+  if (!table.weights.empty()) result.weights = selected(table.weights, rows);
   for (const std::size_t row : rows) {
     result.lines.push_back(static_cast<std::uint32_t>(table.line(row)));
   }
@@ -77,6 +79,7 @@ void append_rows(Table& table, const Table& more) {
       column.numbers.insert(column.numbers.end(), other.numbers.begin(), other.numbers.end());
     }
   }
+  append_weights(more.weights, more.rows(), old_rows, table.weights);
   // Each row keeps the line of its own file.
   if (table.lines.empty()) {
     for (std::size_t row = 0; row < old_rows; ++row) {

@@ -19,6 +19,7 @@ std::size_t ValueCounts::place(std::string_view text) {
   const std::size_t place = dictionary_.code(text, values_);
   if (place < known) return place;
   counts_.push_back(0);
+  rows_.push_back(0);
   text_bytes_ += text.size();
   if (generation_ > 0) sample(text);
   return place;
@@ -28,19 +29,22 @@ void ValueCounts::make_room() {
   if (generation_++ == 0) {
     for (const std::string& value : values_) sample(value);
   }
-  std::vector<std::size_t> sorted = counts_;
+  std::vector<double> sorted = counts_;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
-  const std::size_t leaving = *middle;
+  const double leaving = *middle;
   std::vector<std::string> values;
-  std::vector<std::size_t> counts;
+  std::vector<double> counts;
+  std::vector<std::size_t> rows;
   for (std::size_t k = 0; k < values_.size(); ++k) {
     if (counts_[k] <= leaving) continue;
     values.push_back(std::move(values_[k]));
     counts.push_back(counts_[k] - leaving);
+    rows.push_back(rows_[k]);
   }
   values_.clear();
   counts_ = std::move(counts);
+  rows_ = std::move(rows);
   dictionary_.clear();
   text_bytes_ = 0;
   for (const std::string& value : values) {
@@ -66,9 +70,9 @@ std::size_t ValueCounts::distinct() const {
   return generation_ == 0 ? values_.size() : sample_.size() << sample_bits_;
 }
 
-std::size_t ValueCounts::count_of(std::string_view text) const {
+std::size_t ValueCounts::rows_of(std::string_view text) const {
   const auto found = std::find(values_.begin(), values_.end(), text);
-  return found == values_.end() ? 0 : counts_[static_cast<std::size_t>(found - values_.begin())];
+  return found == values_.end() ? 0 : rows_[static_cast<std::size_t>(found - values_.begin())];
 }
 
 std::vector<std::string> ValueCounts::most_frequent(std::size_t most) const {

@@ -23,12 +23,15 @@ class ValueCounts {
 
   // Position of the text's count, which is 0 if the text is new. Valid until `generation` changes.
   std::size_t place(std::string_view text);
-  void count(std::size_t place) { ++counts_[place]; }
+  void count(std::size_t place, double weight = 1) {
+    counts_[place] += weight;
+    ++rows_[place];
+  }
   std::size_t generation() const { return generation_; }
 
   std::size_t distinct() const;
-  std::size_t count_of(std::string_view text) const;
-  // At most so many values, the most frequent first; equal counts in the order of appearance.
+  std::size_t rows_of(std::string_view text) const;
+  // At most so many values, those with the largest counts first; equal counts in the order of appearance.
   std::vector<std::string> most_frequent(std::size_t most) const;
 
  private:
@@ -38,7 +41,8 @@ class ValueCounts {
   std::size_t room_;
   csv::Dictionary dictionary_;
   std::vector<std::string> values_;
-  std::vector<std::size_t> counts_;  // of values_
+  std::vector<double> counts_;     // of values_, weighted
+  std::vector<std::size_t> rows_;  // of values_, since they were last new
   std::size_t text_bytes_ = 0;
   std::size_t generation_ = 0;
   // Hashes of all values that end in sample_bits_ zeros; from the first make_room() on.

@@ -46,41 +46,42 @@ double to_probabilities(std::span<double> outputs) {
 // One output. Curvature p (1 - p), gradient y - p.
 class TwoClassTerms final : public RowTerms {
  public:
-  explicit TwoClassTerms(std::span<const double> targets) : targets_(targets) {}
+  explicit TwoClassTerms(const Targets& targets) : targets_(targets) {}
 
-  std::size_t rows() const override { return targets_.size(); }
+  std::size_t rows() const override { return targets_.rows(); }
+  double weight() const override { return targets_.weight(); }
   double loss(std::span<const double> values) const override {
     double sum = 0;
     for (std::size_t n = 0; n < rows(); ++n) {
-      sum += softplus(targets_[n] > 0 ? -values[n] : values[n]);
+      sum += targets_.weight(n) * softplus(targets_.values[n] > 0 ? -values[n] : values[n]);
     }
     return sum;
   }
-  double mean_nll(std::span<const double> values) const override {
-    return loss(values) / static_cast<double>(rows());
-  }
+  double mean_nll(std::span<const double> values) const override { return loss(values) / weight(); }
   // With the sign of y, s = q / sqrt(p q) = sqrt(q / p) = exp(-+f / 2).
   void expand(std::size_t first, std::span<const double> values, double* root,
               double* slope) const override {
     for (std::size_t n = 0; n < values.size(); ++n) {
-      const double sign = targets_[first + n] > 0 ? 1 : -1;
-      root[n] = std::sqrt(logistic(values[n]) * logistic(-values[n]));
-      slope[n] = root[n] > 0 ? sign * std::exp(-sign * values[n] / 2) : 0;
+      const double sign = targets_.values[first + n] > 0 ? 1 : -1;
+      const double share = std::sqrt(targets_.weight(first + n));
+      root[n] = share * std::sqrt(logistic(values[n]) * logistic(-values[n]));
+      slope[n] = root[n] > 0 ? share * sign * std::exp(-sign * values[n] / 2) : 0;
     }
   }
 
  private:
-  std::span<const double> targets_;
+  Targets targets_;
 };
 
 // One output per class. Curvature diag(p) - p p' = R R' with the columns R_c = sqrt(p_c) (e_c - p), gradient e_y - p = R s
 // with s_c = (1[c = y] - p_c) / sqrt(p_c).
 class ManyClassTerms final : public RowTerms {
  public:
-  ManyClassTerms(std::span<const double> targets, std::size_t classes)
+  ManyClassTerms(const Targets& targets, std::size_t classes)
       : targets_(targets), classes_(classes) {}
 
-  std::size_t rows() const override { return targets_.size(); }
+  std::size_t rows() const override { return targets_.rows(); }
+  double weight() const override { return targets_.weight(); }
   std::size_t outputs() const override { return classes_; }
   double loss(std::span<const double> values) const override {
     std::vector<double> row(classes_);
@@ -88,13 +89,11 @@ class ManyClassTerms final : public RowTerms {
     for (std::size_t n = 0; n < rows(); ++n) {
       const auto own = values.subspan(n * classes_, classes_);
       row.assign(own.begin(), own.end());
-      sum += to_probabilities(row) - own[class_of(targets_[n])];
+      sum += targets_.weight(n) * (to_probabilities(row) - own[class_of(targets_.values[n])]);
     }
     return sum;
   }
-  double mean_nll(std::span<const double> values) const override {
-    return loss(values) / static_cast<double>(rows());
-  }
+  double mean_nll(std::span<const double> values) const override { return loss(values) / weight(); }
   void expand(std::size_t first, std::span<const double> values, double* root,
               double* slope) const override {
     std::vector<double> p(classes_);
@@ -102,18 +101,19 @@ class ManyClassTerms final : public RowTerms {
       const auto own = values.subspan(n * classes_, classes_);
       p.assign(own.begin(), own.end());
       to_probabilities(p);
-      const std::size_t y = class_of(targets_[first + n]);
+      const std::size_t y = class_of(targets_.values[first + n]);
+      const double weight = targets_.weight(first + n);
       for (std::size_t c = 0; c < classes_; ++c) {
-        const double share = std::sqrt(p[c]);
+        const double share = std::sqrt(weight * p[c]);
         double* column = root + (n * classes_ + c) * classes_;
         for (std::size_t k = 0; k < classes_; ++k) column[k] = share * ((k == c ? 1 : 0) - p[k]);
-        slope[n * classes_ + c] = share > 0 ? ((c == y ? 1 : 0) - p[c]) / share : 0;
+        slope[n * classes_ + c] = share > 0 ? weight * ((c == y ? 1 : 0) - p[c]) / share : 0;
       }
     }
   }
 
  private:
-  std::span<const double> targets_;
+  Targets targets_;
   std::size_t classes_;
 };
 
@@ -285,10 +285,10 @@ double prior_loss(const LogScales& at) {
 // -log of the probabilities of rows that were not learnt and of the prior, for each of several scales.
 class CalibrationLoss {
  public:
-  CalibrationLoss(std::size_t classes, std::span<const double> targets, const Outputs& predicted)
+  CalibrationLoss(std::size_t classes, const Targets& targets, const Outputs& predicted)
       : classes_(classes), targets_(targets), predicted_(predicted) {
     const std::size_t most = std::clamp(most_products / (classes * classes), least_rows, most_rows);
-    step_ = (targets.size() + most - 1) / most;
+    step_ = (targets.rows() + most - 1) / most;
   }
 
   std::vector<double> at(std::span<const LogScales> all) const {
@@ -304,32 +304,34 @@ class CalibrationLoss {
     return -std::log(std::max(probability, std::numeric_limits<double>::min()));
   }
   bool is_known(std::size_t row) const {
-    return !std::isnan(predicted_.mean[row * predicted_.mean.size() / targets_.size()]);
+    return !std::isnan(predicted_.mean[row * predicted_.mean.size() / targets_.rows()]);
   }
   void add_two(std::span<const LogScales> all, std::vector<double>& losses) const {
-    for (std::size_t n = 0; n < targets_.size(); n += step_) {
+    for (std::size_t n = 0; n < targets_.rows(); n += step_) {
       if (!is_known(n)) continue;
-      const double mean = targets_[n] > 0 ? predicted_.mean[n] : -predicted_.mean[n];
+      const double mean = targets_.values[n] > 0 ? predicted_.mean[n] : -predicted_.mean[n];
       for (std::size_t i = 0; i < all.size(); ++i) {
         const Scales by = all[i].scales();
-        losses[i] += loss_of(special::quick_expected_logistic(
-            by.mean * mean, by.deviation * by.deviation * predicted_.variance[n]));
+        losses[i] += targets_.weight(n) *
+                     loss_of(special::quick_expected_logistic(
+                         by.mean * mean, by.deviation * by.deviation * predicted_.variance[n]));
       }
     }
   }
   void add_many(std::span<const LogScales> all, std::vector<double>& losses) const {
     ManyClassAverages averages(classes_, few_points);
-    for (std::size_t n = 0; n < targets_.size(); n += step_) {
+    for (std::size_t n = 0; n < targets_.rows(); n += step_) {
       if (!is_known(n)) continue;
       averages.set(row_of(predicted_, n, classes_));
+      const std::size_t y = class_of(targets_.values[n]);
       for (std::size_t i = 0; i < all.size(); ++i) {
-        losses[i] += loss_of(averages.probability(class_of(targets_[n]), all[i].scales()));
+        losses[i] += targets_.weight(n) * loss_of(averages.probability(y, all[i].scales()));
       }
     }
   }
 
   std::size_t classes_;
-  std::span<const double> targets_;
+  Targets targets_;
   const Outputs& predicted_;
   std::size_t step_;
 };
@@ -451,7 +453,7 @@ void ClassLikelihood::message(Rule rule, std::span<const double> target, const O
   }
 }
 
-std::unique_ptr<RowTerms> ClassLikelihood::terms(std::span<const double> targets,
+std::unique_ptr<RowTerms> ClassLikelihood::terms(const Targets& targets,
                                                  std::span<const double> /*scales*/) {
   if (classes_ == 2) return std::make_unique<TwoClassTerms>(targets);
   return std::make_unique<ManyClassTerms>(targets, classes_);
@@ -472,20 +474,21 @@ OutputMoments ClassLikelihood::calibrated(const Outputs& outputs, double log_wid
           times(outputs.covariance, square)};
 }
 
-double ClassLikelihood::mean_nll(std::span<const double> targets, const Outputs& outputs) const {
+double ClassLikelihood::mean_nll(const Targets& targets, const Outputs& outputs) const {
   const OutputMoments moments = calibrated(outputs, log_width_);
   double sum = 0;
   if (classes_ == 2) {
-    for (std::size_t n = 0; n < targets.size(); ++n) {
-      const double sign = targets[n] > 0 ? 1 : -1;
-      sum -= special::expected_logistic(sign * moments.mean[n], moments.variance[n]).log;
+    for (std::size_t n = 0; n < targets.rows(); ++n) {
+      const double sign = targets.values[n] > 0 ? 1 : -1;
+      sum -= targets.weight(n) *
+             special::expected_logistic(sign * moments.mean[n], moments.variance[n]).log;
     }
   } else {
     for_each_average(classes_, moments.outputs(), [&](std::size_t n, const Averages& averages) {
-      sum -= std::log(averages.mean[class_of(targets[n])]);
+      sum -= targets.weight(n) * std::log(averages.mean[class_of(targets.values[n])]);
     });
   }
-  return sum / static_cast<double>(targets.size());
+  return sum / targets.weight();
 }
 
 Prediction ClassLikelihood::predictive(const Outputs& outputs, const LogScale& /*scale*/) const {
@@ -531,21 +534,23 @@ std::vector<double> ClassLikelihood::probabilities(std::span<const double> drawn
   return values;
 }
 
-Metrics ClassLikelihood::score(std::span<const double> targets, const Prediction& predicted) const {
+Metrics ClassLikelihood::score(const Targets& targets, const Prediction& predicted) const {
   std::vector<double> known;
+  std::vector<double> weights;
   std::vector<Predicted> all;
-  for (std::size_t n = 0; n < targets.size(); ++n) {
+  for (std::size_t n = 0; n < targets.rows(); ++n) {
     const auto first = predicted.mean.begin() + static_cast<std::ptrdiff_t>(n * classes_);
     if (std::isnan(*first)) continue;
-    known.push_back(targets[n]);
+    known.push_back(targets.values[n]);
+    weights.push_back(targets.weight(n));
     all.push_back({0, 0, 0});
     all.back().probabilities.assign(first, first + static_cast<std::ptrdiff_t>(classes_));
   }
-  return known.empty() ? Metrics{} : dma::score(known, all);
+  return known.empty() ? Metrics{} : dma::score(known, all, weights);
 }
 
-void ClassLikelihood::learn(std::span<const double> targets, const Outputs& predicted) {
-  if (!learns_ || targets.empty()) return;
+void ClassLikelihood::learn(const Targets& targets, const Outputs& predicted) {
+  if (!learns_ || targets.rows() == 0) return;
   const LogScales best = most_probable_scales(CalibrationLoss(classes_, targets, predicted),
                                               {log_sharpness_, log_width_});
   log_sharpness_ = best.sharpness;

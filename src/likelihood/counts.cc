@@ -27,39 +27,44 @@ constexpr std::size_t rows_of_a_stretch = 1000;  // of those that come one after
 //   -log p = (y + r) log(1 + exp(t)) - y t + const,   gradient of log p: y - (y + r) q,   curvature (y + r) q (1 - q)
 class CountTerms final : public RowTerms {
  public:
-  CountTerms(std::span<const double> targets, double log_rate, double shape)
+  CountTerms(const Targets& targets, double log_rate, double shape)
       : targets_(targets), shift_(log_rate - std::log(shape)), shape_(shape) {}
 
-  std::size_t rows() const override { return targets_.size(); }
+  std::size_t rows() const override { return targets_.rows(); }
+  double weight() const override { return targets_.weight(); }
   double loss(std::span<const double> values) const override {
     double sum = 0;
     for (std::size_t n = 0; n < rows(); ++n) {
       const double t = shift_ + values[n];
       const double softplus = std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t)));
-      sum += (targets_[n] + shape_) * softplus - targets_[n] * t;
+      const double y = targets_.values[n];
+      sum += targets_.weight(n) * ((y + shape_) * softplus - y * t);
     }
     return sum;
   }
   double mean_nll(std::span<const double> values) const override {
     double constant = 0;
-    for (const double y : targets_) {
-      constant += std::lgamma(y + 1) + std::lgamma(shape_) - std::lgamma(y + shape_);
+    for (std::size_t n = 0; n < rows(); ++n) {
+      const double y = targets_.values[n];
+      constant +=
+          targets_.weight(n) * (std::lgamma(y + 1) + std::lgamma(shape_) - std::lgamma(y + shape_));
     }
-    return (loss(values) + constant) / static_cast<double>(rows());
+    return (loss(values) + constant) / weight();
   }
   void expand(std::size_t first, std::span<const double> values, double* root,
               double* slope) const override {
     for (std::size_t n = 0; n < values.size(); ++n) {
-      const double y = targets_[first + n];
+      const double y = targets_.values[first + n];
+      const double weight = targets_.weight(first + n);
       const double e = std::exp(-std::abs(shift_ + values[n]));
       const double above = (shift_ + values[n] > 0 ? 1 : e) / (1 + e);  // q
-      root[n] = std::sqrt((y + shape_) * e) / (1 + e);
-      slope[n] = root[n] > 0 ? (y - (y + shape_) * above) / root[n] : 0;
+      root[n] = std::sqrt(weight * (y + shape_) * e) / (1 + e);
+      slope[n] = root[n] > 0 ? weight * (y - (y + shape_) * above) / root[n] : 0;
     }
   }
 
  private:
-  std::span<const double> targets_;
+  Targets targets_;
   double shift_, shape_;
 };
 
@@ -78,16 +83,17 @@ PredictedPart part_of_row(const CountRates& rates, double mean, double variance,
 }
 
 // -log of the probabilities of rows that were not learnt and of the prior.
-double loss_of(const LogParameters& at, const CountRates& rates, std::span<const double> targets,
+double loss_of(const LogParameters& at, const CountRates& rates, const Targets& targets,
                const Outputs& predicted) {
   const double dispersion = (at.dispersion - usual_log_dispersion) / deviation_of_log_dispersion;
   const double width = at.width / deviation_of_log_width;
   double loss = (dispersion * dispersion + width * width) / 2;
-  const std::size_t step = (targets.size() + most_rows_to_learn_from - 1) / most_rows_to_learn_from;
-  for (std::size_t n = 0; n < targets.size(); n += step) {
+  const std::size_t step = (targets.rows() + most_rows_to_learn_from - 1) / most_rows_to_learn_from;
+  for (std::size_t n = 0; n < targets.rows(); n += step) {
     if (std::isnan(predicted.mean[n])) continue;
     const PredictedPart part = part_of_row(rates, predicted.mean[n], predicted.variance[n], at);
-    loss -= detail::log_probability(detail::count_part(part), targets[n]);
+    loss -=
+        targets.weight(n) * detail::log_probability(detail::count_part(part), targets.values[n]);
   }
   return loss;
 }
@@ -121,7 +127,7 @@ LogParameters most_probable(const Loss& loss, LogParameters best) {
 
 // Rows of a stretch, and what was believed of them.
 struct CountLikelihood::Room {
-  std::vector<double> targets, mean, variance;
+  std::vector<double> targets, weights, mean, variance;
 };
 
 CountLikelihood::CountLikelihood(CountRates rates, bool learns, double dispersion)
@@ -173,19 +179,19 @@ void CountLikelihood::message(Rule rule, std::span<const double> target, const O
   variance[0] = message.variance();
 }
 
-std::unique_ptr<RowTerms> CountLikelihood::terms(std::span<const double> targets,
+std::unique_ptr<RowTerms> CountLikelihood::terms(const Targets& targets,
                                                  std::span<const double> /*scales*/) {
   return std::make_unique<CountTerms>(targets, rates_.usual, std::exp(-log_dispersion_));
 }
 
-double CountLikelihood::mean_nll(std::span<const double> targets, const Outputs& outputs) const {
+double CountLikelihood::mean_nll(const Targets& targets, const Outputs& outputs) const {
   double sum = 0;
-  for (std::size_t n = 0; n < targets.size(); ++n) {
+  for (std::size_t n = 0; n < targets.rows(); ++n) {
     const PredictedPart part =
         part_of_row(rates_, outputs.mean[n], outputs.variance[n], {log_dispersion_, log_width_});
-    sum -= detail::log_probability(detail::count_part(part), targets[n]);
+    sum -= targets.weight(n) * detail::log_probability(detail::count_part(part), targets.values[n]);
   }
-  return sum / static_cast<double>(targets.size());
+  return sum / targets.weight();
 }
 
 Prediction CountLikelihood::predictive(const Outputs& outputs, const LogScale& /*scale*/) const {
@@ -206,21 +212,23 @@ double CountLikelihood::drawn_log_rate(double drawn, double mean, double varianc
   return part.mean + (drawn - mean) / std::sqrt(variance) * part.epistemic_std;
 }
 
-Metrics CountLikelihood::score(std::span<const double> targets, const Prediction& predicted) const {
+Metrics CountLikelihood::score(const Targets& targets, const Prediction& predicted) const {
   std::vector<double> known;
+  std::vector<double> weights;
   std::vector<Predicted> all;
-  for (std::size_t n = 0; n < targets.size(); ++n) {
+  for (std::size_t n = 0; n < targets.rows(); ++n) {
     if (std::isnan(predicted.mean[n])) continue;
-    known.push_back(targets[n]);
+    known.push_back(targets.values[n]);
+    weights.push_back(targets.weight(n));
     all.push_back(mixture_of({{predicted.mean[n], std::sqrt(predicted.epistemic_variance[n]),
                                std::sqrt(predicted.noise_variance[n])}},
                              Family::count));
   }
-  return known.empty() ? Metrics{} : dma::score(known, all);
+  return known.empty() ? Metrics{} : dma::score(known, all, weights);
 }
 
-void CountLikelihood::learn(std::span<const double> targets, const Outputs& predicted) {
-  if (!learns_ || targets.empty()) return;
+void CountLikelihood::learn(const Targets& targets, const Outputs& predicted) {
+  if (!learns_ || targets.rows() == 0) return;
   const LogParameters best = most_probable(
       [&](const LogParameters& at) { return loss_of(at, rates_, targets, predicted); },
       {log_dispersion_, log_width_});
@@ -228,9 +236,11 @@ void CountLikelihood::learn(std::span<const double> targets, const Outputs& pred
   log_width_ = best.width;
 }
 
-bool CountLikelihood::follow(std::span<const double> target, const Outputs& predicted) {
+bool CountLikelihood::follow(std::span<const double> target, const Outputs& predicted,
+                             double weight) {
   if (!learns_) return false;
   room_->targets.push_back(target[0]);
+  room_->weights.push_back(weight);
   room_->mean.push_back(predicted.mean[0]);
   room_->variance.push_back(predicted.variance[0]);
   if (room_->targets.size() < rows_of_a_stretch) return false;
@@ -239,7 +249,7 @@ bool CountLikelihood::follow(std::span<const double> target, const Outputs& pred
 }
 
 void CountLikelihood::finish_learning() {
-  learn(room_->targets, {room_->mean, room_->variance});
+  learn({room_->targets, room_->weights}, {room_->mean, room_->variance});
   *room_ = {};
 }
 

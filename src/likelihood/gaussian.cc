@@ -18,41 +18,49 @@ constexpr double least_left_over = 0.1;  // share of the rows that the noise is 
 
 }  // namespace
 
-GaussianTerms::GaussianTerms(std::span<const double> targets, std::span<const double> variances)
+GaussianTerms::GaussianTerms(const Targets& targets, std::span<const double> variances)
     : targets_(targets), variances_(variances.begin(), variances.end()) {}
 
-GaussianTerms::GaussianTerms(std::span<const double> targets, double& variance)
-    : targets_(targets), variances_(targets.size(), variance), learnt_(&variance) {}
+GaussianTerms::GaussianTerms(const Targets& targets, double& variance)
+    : targets_(targets), variances_(targets.rows(), variance), learnt_(&variance) {}
 
 double GaussianTerms::loss(std::span<const double> values) const {
   double sum = 0;
   for (std::size_t n = 0; n < values.size(); ++n) {
-    const double miss = targets_[n] - values[n];
-    sum += miss * miss / variances_[n];
+    const double miss = targets_.values[n] - values[n];
+    sum += targets_.weight(n) * miss * miss / variances_[n];
   }
   return sum / 2;
 }
 
 double GaussianTerms::mean_nll(std::span<const double> values) const {
-  const Eigen::Map<const Eigen::ArrayXd> variances(variances_.data(),
-                                                   static_cast<Eigen::Index>(variances_.size()));
-  const double sum = loss(values) + variances.log().sum() / 2;
-  return sum / static_cast<double>(rows()) + special::log_sqrt_two_pi;
+  const auto size = static_cast<Eigen::Index>(variances_.size());
+  const Eigen::Map<const Eigen::ArrayXd> variances(variances_.data(), size);
+  double logs = 0;
+  if (targets_.weights.empty()) {
+    logs = variances.log().sum();
+  } else {
+    logs =
+        (Eigen::Map<const Eigen::ArrayXd>(targets_.weights.data(), size) * variances.log()).sum();
+  }
+  return (loss(values) + logs / 2) / weight() + special::log_sqrt_two_pi;
 }
 
 void GaussianTerms::expand(std::size_t first, std::span<const double> values, double* root,
                            double* slope) const {
   for (std::size_t n = 0; n < values.size(); ++n) {
-    root[n] = std::sqrt(1 / variances_[first + n]);
-    slope[n] = (targets_[first + n] - values[n]) * root[n];
+    root[n] = std::sqrt(targets_.weight(first + n) / variances_[first + n]);
+    slope[n] = (targets_.values[first + n] - values[n]) * root[n];
   }
 }
 
 RowTerms::Learnt GaussianTerms::learn(std::span<const double> values, double determined) {
   if (learnt_ == nullptr) return {};
-  const auto count = static_cast<double>(rows());
+  const double count = weight();
   double squares = 0;
-  for (std::size_t n = 0; n < values.size(); ++n) squares += std::pow(targets_[n] - values[n], 2);
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    squares += targets_.weight(n) * std::pow(targets_.values[n] - values[n], 2);
+  }
   const double before = *learnt_;
   *learnt_ = std::max(least_noise_variance,
                       squares / std::max(least_left_over * count, count - determined));
@@ -118,28 +126,32 @@ void GaussianLikelihood::message(Rule /*rule*/, std::span<const double> target,
   }
 }
 
-std::unique_ptr<RowTerms> GaussianLikelihood::terms(std::span<const double> targets,
+std::unique_ptr<RowTerms> GaussianLikelihood::terms(const Targets& targets,
                                                     std::span<const double> scales) {
   require(outputs() == 1, "the terms of a Gaussian likelihood are of one output");
   if (!scales.empty()) return std::make_unique<detail::GaussianTerms>(targets, scales);
   if (learns_) return std::make_unique<detail::GaussianTerms>(targets, variance_.front());
   return std::make_unique<detail::GaussianTerms>(
-      targets, std::vector<double>(targets.size(), variance_.front()));
+      targets, std::vector<double>(targets.rows(), variance_.front()));
 }
 
 // log N(y; mean, variance + noise), the logs as those of products.
-double GaussianLikelihood::mean_nll(std::span<const double> targets, const Outputs& outputs) const {
+double GaussianLikelihood::mean_nll(const Targets& targets, const Outputs& outputs) const {
   detail::LogSum logs;
   double squares = 0;
   const std::size_t outputs_of_row = variance_.size();
-  for (std::size_t n = 0, k = 0; n < targets.size(); ++n, k = k + 1 < outputs_of_row ? k + 1 : 0) {
-    const double miss = targets[n] - outputs.mean[n];
-    const double variance = outputs.variance[n] + variance_[k];
-    logs.add(variance);
-    squares += miss * miss / variance;
+  const std::size_t rows = targets.values.size() / outputs_of_row;
+  for (std::size_t row = 0, n = 0; row < rows; ++row) {
+    const double weight = targets.weight(row);
+    for (std::size_t k = 0; k < outputs_of_row; ++k, ++n) {
+      const double miss = targets.values[n] - outputs.mean[n];
+      const double variance = outputs.variance[n] + variance_[k];
+      logs.add(variance, weight);
+      squares += weight * miss * miss / variance;
+    }
   }
-  return (logs.value() + squares) / static_cast<double>(2 * targets.size()) +
-         special::log_sqrt_two_pi;
+  const double values = total_weight(targets.weights, rows) * static_cast<double>(outputs_of_row);
+  return (logs.value() + squares) / (2 * values) + special::log_sqrt_two_pi;
 }
 
 // With a scale exp(g), g ~ N(mean, variance): E[exp(g)] = exp(mean + variance / 2).
@@ -163,34 +175,36 @@ Prediction GaussianLikelihood::predictive(const Outputs& outputs, const LogScale
   return prediction;
 }
 
-Metrics GaussianLikelihood::score(std::span<const double> targets,
-                                  const Prediction& predicted) const {
+Metrics GaussianLikelihood::score(const Targets& targets, const Prediction& predicted) const {
   std::vector<double> known;
   std::vector<double> means;
   std::vector<double> deviations;
-  for (std::size_t n = 0; n < targets.size(); ++n) {
+  std::vector<double> weights;
+  for (std::size_t n = 0; n < targets.values.size(); ++n) {
     if (std::isnan(predicted.mean[n])) continue;
-    known.push_back(targets[n]);
+    known.push_back(targets.values[n]);
     means.push_back(predicted.mean[n]);
     deviations.push_back(std::sqrt(predicted.epistemic_variance[n] + predicted.noise_variance[n]));
+    weights.push_back(targets.weight(n / variance_.size()));
   }
-  return known.empty() ? Metrics{} : dma::score(known, means, deviations);
+  return known.empty() ? Metrics{} : dma::score(known, means, deviations, weights);
 }
 
-void GaussianLikelihood::learn(std::span<const double> targets, const Outputs& predicted) {
+void GaussianLikelihood::learn(const Targets& targets, const Outputs& predicted) {
   if (!learns_) return;
   std::vector<detail::Miss>& misses = room_->misses;
   for (std::size_t k = 0; k < variance_.size(); ++k) {
     misses.clear();
-    for (std::size_t n = k; n < targets.size(); n += variance_.size()) {
-      const double miss = targets[n] - predicted.mean[n];
-      misses.push_back({miss * miss, predicted.variance[n]});
+    for (std::size_t n = k; n < targets.values.size(); n += variance_.size()) {
+      const double miss = targets.values[n] - predicted.mean[n];
+      misses.push_back({miss * miss, predicted.variance[n], targets.weight(n / variance_.size())});
     }
     variance_[k] = detail::most_likely_noise(misses);
   }
 }
 
-bool GaussianLikelihood::follow(std::span<const double> target, const Outputs& predicted) {
+bool GaussianLikelihood::follow(std::span<const double> target, const Outputs& predicted,
+                                double weight) {
   if (!learns_) return false;
   if (room_->noise.empty()) {
     for (const double variance : variance_) room_->noise.emplace_back(variance);
@@ -199,7 +213,7 @@ bool GaussianLikelihood::follow(std::span<const double> target, const Outputs& p
   for (std::size_t k = 0; k < variance_.size(); ++k) {
     detail::RunningNoise& noise = room_->noise[k];
     const double miss = target[k] - predicted.mean[k];
-    if (!noise.add({miss * miss, predicted.variance[k]})) continue;
+    if (!noise.add({miss * miss, predicted.variance[k], weight})) continue;
     variance_[k] = noise.noise();
     changed = true;
   }

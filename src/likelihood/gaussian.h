@@ -9,11 +9,12 @@ namespace dma::detail {
 class GaussianTerms final : public RowTerms {
  public:
   // Variances of the noise, row by row.
-  GaussianTerms(std::span<const double> targets, std::span<const double> variances);
+  GaussianTerms(const Targets& targets, std::span<const double> variances);
   // One for all rows, which is learnt.
-  GaussianTerms(std::span<const double> targets, double& variance);
+  GaussianTerms(const Targets& targets, double& variance);
 
-  std::size_t rows() const override { return targets_.size(); }
+  std::size_t rows() const override { return targets_.rows(); }
+  double weight() const override { return targets_.weight(); }
   double loss(std::span<const double> values) const override;
   double mean_nll(std::span<const double> values) const override;
   void expand(std::size_t first, std::span<const double> values, double* root,
@@ -24,7 +25,7 @@ class GaussianTerms final : public RowTerms {
   std::size_t rows_at_floor() const override;
 
  private:
-  std::span<const double> targets_;
+  Targets targets_;
   std::vector<double> variances_;
   double* learnt_ = nullptr;
 };

@@ -14,33 +14,36 @@ namespace dma::detail {
 //   -log N(sqrt(y); 0, u) = (log u + y / u) / 2 + const,   expected curvature a^2 / 2,   slope a (y / u - 1) / 2
 class LogVarianceTerms final : public RowTerms {
  public:
-  LogVarianceTerms(std::span<const double> squares, std::span<const double> variances)
+  LogVarianceTerms(const Targets& squares, std::span<const double> variances)
       : squares_(squares), variances_(variances) {}
 
-  std::size_t rows() const override { return squares_.size(); }
+  std::size_t rows() const override { return squares_.rows(); }
+  double weight() const override { return squares_.weight(); }
   double loss(std::span<const double> values) const override {
     double sum = 0;
     for (std::size_t n = 0; n < values.size(); ++n) {
       const double total = variances_[n] + std::exp(values[n]);
-      sum += std::log(total) + squares_[n] / total;
+      sum += squares_.weight(n) * (std::log(total) + squares_.values[n] / total);
     }
     return sum / 2;
   }
   double mean_nll(std::span<const double> values) const override {
-    return loss(values) / static_cast<double>(rows()) + special::log_sqrt_two_pi;
+    return loss(values) / weight() + special::log_sqrt_two_pi;
   }
   void expand(std::size_t first, std::span<const double> values, double* root,
               double* slope) const override {
     for (std::size_t n = 0; n < values.size(); ++n) {
       const double own = std::exp(values[n]);
       const double total = variances_[first + n] + own;
-      root[n] = std::sqrt(0.5) * own / total;
-      slope[n] = std::sqrt(0.5) * (squares_[first + n] / total - 1);
+      const double share = std::sqrt(squares_.weight(first + n) / 2);
+      root[n] = share * own / total;
+      slope[n] = share * (squares_.values[first + n] / total - 1);
     }
   }
 
  private:
-  std::span<const double> squares_, variances_;
+  Targets squares_;
+  std::span<const double> variances_;
 };
 
 }  // namespace dma::detail

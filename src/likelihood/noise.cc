@@ -6,15 +6,19 @@
 namespace dma::detail {
 namespace {
 
-constexpr std::size_t shortest_stretch = 256;
-constexpr std::size_t longest_stretch = std::size_t{1} << 16U;
+constexpr double shortest_stretch = 256;
+constexpr double longest_stretch = 65'536;
 
 }  // namespace
 
 double most_likely_noise(std::span<const Miss> misses) {
   double scale = 0;
-  for (const Miss& miss : misses) scale += miss.square + miss.variance;
-  scale /= static_cast<double>(misses.size());
+  double rows = 0;
+  for (const Miss& miss : misses) {
+    scale += miss.weight * (miss.square + miss.variance);
+    rows += miss.weight;
+  }
+  scale /= rows;
   if (!(scale > 0)) return 0;
   const auto loss = [&](double log_noise) {
     const double noise = std::exp(log_noise);
@@ -22,8 +26,8 @@ double most_likely_noise(std::span<const Miss> misses) {
     double squares = 0;
     for (const Miss& miss : misses) {
       const double total = miss.variance + noise;
-      logs.add(total);
-      squares += miss.square / total;
+      logs.add(total, miss.weight);
+      squares += miss.weight * miss.square / total;
     }
     return logs.value() + squares;
   };
@@ -57,17 +61,17 @@ RunningNoise::RunningNoise(double start) : noise_(start), stretch_(shortest_stre
 
 bool RunningNoise::add(Miss miss) {
   const double total = miss.variance + noise_;
-  const double weight = 1 / (total * total);
+  const double weight = miss.weight / (total * total);
   now_.misses += weight * (miss.square - miss.variance);
   now_.weights += weight;
-  now_.scale += miss.square + miss.variance;
-  ++now_.rows;
-  ++rows_;
+  now_.scale += miss.weight * (miss.square + miss.variance);
+  now_.rows += miss.weight;
+  rows_ += miss.weight;
   if (now_.rows < stretch_) return false;
   noise_ = estimate(now_);
   before_ = now_;
   now_ = {};
-  stretch_ = std::clamp(rows_ / 2, shortest_stretch, longest_stretch);
+  stretch_ = std::clamp(std::floor(rows_ / 2), shortest_stretch, longest_stretch);
   return true;
 }
 
@@ -82,7 +86,7 @@ void RunningNoise::finish() {
 // Never below the end that most_likely_noise has.
 double RunningNoise::estimate(const Sums& sums) const {
   const double mean = sums.misses / sums.weights;
-  const double least = 1e-8 * sums.scale / static_cast<double>(sums.rows);
+  const double least = 1e-8 * sums.scale / sums.rows;
   return std::max({mean, noise_ / 2, least});
 }
 

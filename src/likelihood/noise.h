@@ -10,7 +10,11 @@ namespace dma::detail {
 // The sum of the logs of positive numbers, as logs of products: one log for many.
 class LogSum {
  public:
-  void add(double x) {
+  void add(double x, double weight = 1) {
+    if (weight != 1) {
+      sum_ += weight * std::log(x);
+      return;
+    }
     // Products of two such numbers are far from both ends of the doubles.
     if (x > 1e-100 && x < 1e100) {
       product_ *= x;
@@ -30,9 +34,10 @@ class LogSum {
 // A prediction and its miss: squared residual and predictive variance, without noise.
 struct Miss {
   double square, variance;
+  double weight = 1;  // of its row
 };
 
-// The b that maximises sum log N(residual; 0, variance + b). A wide prediction does not inflate it, as
+// The b that maximises sum weight log N(residual; 0, variance + b). A wide prediction does not inflate it, as
 // the mean of (residual^2 + variance) would. Searched between 1e-8 and 4 times the mean of
 // (residual^2 + variance), which contains every maximum above the lower end.
 double most_likely_noise(std::span<const Miss> misses);
@@ -58,14 +63,14 @@ class RunningNoise {
  private:
   struct Sums {
     double misses = 0, weights = 0, scale = 0;
-    std::size_t rows = 0;
+    double rows = 0;
   };
   double estimate(const Sums& sums) const;
 
   double noise_;
   Sums now_, before_;
-  std::size_t stretch_;
-  std::size_t rows_ = 0;
+  double stretch_;
+  double rows_ = 0;
 };
 
 }  // namespace dma::detail

@@ -1,10 +1,13 @@
 #include <dma/metrics/classes.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+
+#include <dma/data/data.h>
 
 namespace dma {
 namespace {
@@ -27,29 +30,31 @@ void validate_row(std::size_t row, double target, std::span<const double> probab
   ensure(std::abs(sum - 1) < rounding, where + "the probabilities sum to " + std::to_string(sum));
 }
 
-// By ranks (Mann and Whitney 1947): ties share theirs.
-std::optional<double> area_under_curve(std::span<const double> targets,
+// By pairs of a row of class 1 and one of class 0 (Mann and Whitney 1947), which count the product of their weights; ties
+// count half.
+std::optional<double> area_under_curve(const Targets& targets,
                                        std::span<const double> probabilities) {
   const auto score = [&](std::size_t row) { return probabilities[2 * row + 1]; };
-  std::vector<std::size_t> order(targets.size());
+  std::vector<std::size_t> order(targets.rows());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return score(a) < score(b); });
-  double ranks = 0;  // of class 1, from 0.5 on
+  double pairs = 0;
+  double zeros = 0;
   double ones = 0;
   for (std::size_t first = 0; first < order.size();) {
     std::size_t end = first;
-    double here = 0;
+    std::array<double, 2> here{};
     for (; end < order.size() && score(order[end]) == score(order[first]); ++end) {
-      here += targets[order[end]];
+      here[targets.values[order[end]] > 0 ? 1 : 0] += targets.weight(order[end]);
     }
-    ranks += here * static_cast<double>(first + end) / 2;
-    ones += here;
+    pairs += here[1] * (zeros + here[0] / 2);
+    zeros += here[0];
+    ones += here[1];
     first = end;
   }
-  const double zeros = static_cast<double>(targets.size()) - ones;
   if (ones == 0 || zeros == 0) return {};
-  return (ranks - ones * ones / 2) / (ones * zeros);
+  return pairs / (ones * zeros);
 }
 
 double mean_recall(const ClassMetrics& metrics) {
@@ -57,10 +62,9 @@ double mean_recall(const ClassMetrics& metrics) {
   double with_rows = 0;
   for (std::size_t k = 0; k < metrics.classes; ++k) {
     const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics.classes);
-    const auto rows =
-        std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics.classes), std::size_t{0});
+    const auto rows = std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics.classes), 0.0);
     if (rows == 0) continue;
-    sum += static_cast<double>(row[static_cast<std::ptrdiff_t>(k)]) / static_cast<double>(rows);
+    sum += row[static_cast<std::ptrdiff_t>(k)] / rows;
     ++with_rows;
   }
   return sum / with_rows;
@@ -69,15 +73,15 @@ double mean_recall(const ClassMetrics& metrics) {
 double calibration_error_of(const ClassMetrics& metrics) {
   double sum = 0;
   for (const ReliabilityBin& bin : metrics.reliability) {
-    sum += static_cast<double>(bin.rows) * std::abs(bin.confidence - bin.accuracy);
+    sum += bin.rows * std::abs(bin.confidence - bin.accuracy);
   }
-  return sum / static_cast<double>(metrics.rows);
+  return sum / metrics.weight;
 }
 
 ReliabilityBin merged(const ReliabilityBin& one, const ReliabilityBin& other) {
   ReliabilityBin both{.rows = one.rows + other.rows};
   if (both.rows == 0) return both;
-  const double share = static_cast<double>(one.rows) / static_cast<double>(both.rows);
+  const double share = one.rows / both.rows;
   both.confidence = share * one.confidence + (1 - share) * other.confidence;
   both.accuracy = share * one.accuracy + (1 - share) * other.accuracy;
   return both;
@@ -86,8 +90,9 @@ ReliabilityBin merged(const ReliabilityBin& one, const ReliabilityBin& other) {
 }  // namespace
 
 ClassMetrics merged(const ClassMetrics& one, const ClassMetrics& other) {
-  ClassMetrics both{.rows = one.rows + other.rows, .classes = one.classes};
-  const double share = static_cast<double>(one.rows) / static_cast<double>(both.rows);
+  ClassMetrics both{
+      .rows = one.rows + other.rows, .classes = one.classes, .weight = one.weight + other.weight};
+  const double share = one.weight / both.weight;
   const auto mean = [&](double a, double b) { return share * a + (1 - share) * b; };
   both.log_loss = mean(one.log_loss, other.log_loss);
   both.brier = mean(one.brier, other.brier);
@@ -102,42 +107,53 @@ ClassMetrics merged(const ClassMetrics& one, const ClassMetrics& other) {
   return both;
 }
 
-ClassMetrics score_classes(std::span<const double> targets, std::span<const double> probabilities) {
+ClassMetrics score_classes(std::span<const double> targets, std::span<const double> probabilities,
+                           std::span<const double> weights) {
   ensure(!targets.empty(), "there are no rows");
   ensure(probabilities.size() % targets.size() == 0 && probabilities.size() > targets.size(),
          std::to_string(probabilities.size()) + " probabilities of " +
              std::to_string(targets.size()) + " rows");
-  ClassMetrics metrics{.rows = targets.size(), .classes = probabilities.size() / targets.size()};
-  const auto rows = static_cast<double>(metrics.rows);
+  ensure(
+      weights.empty() || weights.size() == targets.size(),
+      std::to_string(weights.size()) + " weights of " + std::to_string(targets.size()) + " rows");
+  for (const double weight : weights) {
+    ensure(weight > 0 && std::isfinite(weight), "a weight is " + std::to_string(weight));
+  }
+  const Targets observed(targets, weights);
+  ClassMetrics metrics{.rows = targets.size(),
+                       .classes = probabilities.size() / targets.size(),
+                       .weight = observed.weight()};
+  const double all = metrics.weight;
   metrics.confusion.resize(metrics.classes * metrics.classes);
-  std::size_t right = 0;
+  double right = 0;
   for (std::size_t n = 0; n < metrics.rows; ++n) {
     const auto probability = probabilities.subspan(n * metrics.classes, metrics.classes);
     validate_row(n, targets[n], probability);
     const auto own = static_cast<std::size_t>(targets[n]);
     const auto best = static_cast<std::size_t>(
         std::max_element(probability.begin(), probability.end()) - probability.begin());
-    metrics.log_loss -= std::log(probability[own]) / rows;
+    const double weight = observed.weight(n);
+    metrics.log_loss -= weight * std::log(probability[own]) / all;
     for (std::size_t k = 0; k < metrics.classes; ++k) {
-      metrics.brier += std::pow(probability[k] - (k == own ? 1 : 0), 2) / rows;
+      metrics.brier += weight * std::pow(probability[k] - (k == own ? 1 : 0), 2) / all;
     }
-    right += best == own ? 1 : 0;
-    ++metrics.confusion[own * metrics.classes + best];
+    right += best == own ? weight : 0;
+    metrics.confusion[own * metrics.classes + best] += weight;
     const auto bin = static_cast<std::size_t>(probability[best] * ClassMetrics::bins);
     ReliabilityBin& of_row = metrics.reliability[std::min(bin, ClassMetrics::bins - 1)];
-    ++of_row.rows;
-    of_row.confidence += probability[best];
-    of_row.accuracy += best == own ? 1 : 0;
+    of_row.rows += weight;
+    of_row.confidence += weight * probability[best];
+    of_row.accuracy += best == own ? weight : 0;
   }
   for (ReliabilityBin& bin : metrics.reliability) {
     if (bin.rows == 0) continue;
-    bin.confidence /= static_cast<double>(bin.rows);
-    bin.accuracy /= static_cast<double>(bin.rows);
+    bin.confidence /= bin.rows;
+    bin.accuracy /= bin.rows;
   }
-  metrics.accuracy = static_cast<double>(right) / rows;
+  metrics.accuracy = right / all;
   metrics.calibration_error = calibration_error_of(metrics);
   metrics.balanced_accuracy = mean_recall(metrics);
-  if (metrics.classes == 2) metrics.auc = area_under_curve(targets, probabilities);
+  if (metrics.classes == 2) metrics.auc = area_under_curve(observed, probabilities);
   return metrics;
 }
 

@@ -6,10 +6,24 @@
 #include <string>
 #include <vector>
 
+#include <dma/data/data.h>
+
 namespace dma {
 namespace {
 
 constexpr auto& levels = Metrics::curve_levels;
+
+void validate_weights(std::span<const double> weights, std::size_t values) {
+  if (!weights.empty() && weights.size() != values) {
+    throw std::invalid_argument("score: " + std::to_string(values) + " targets and " +
+                                std::to_string(weights.size()) + " weights");
+  }
+  for (std::size_t n = 0; n < weights.size(); ++n) {
+    if (weights[n] > 0 && std::isfinite(weights[n])) continue;
+    throw std::invalid_argument("score: weight " + std::to_string(n) + " is " +
+                                std::to_string(weights[n]));
+  }
+}
 
 void validate(std::span<const double> targets, std::span<const Predicted> predicted) {
   if (targets.size() != predicted.size()) {
@@ -31,23 +45,23 @@ void validate(std::span<const double> targets, std::span<const Predicted> predic
   }
 }
 
-double root_mean_square(std::span<const double> targets, std::span<const Predicted> predicted) {
+double root_mean_square(const Targets& targets, std::span<const Predicted> predicted) {
   double largest = 0;
-  for (std::size_t n = 0; n < targets.size(); ++n) {
-    largest = std::max(largest, std::abs(targets[n] - predicted[n].mean));
+  for (std::size_t n = 0; n < targets.rows(); ++n) {
+    largest = std::max(largest, std::abs(targets.values[n] - predicted[n].mean));
   }
   if (largest == 0) return 0;
   // Relative to the largest value, no square overflows and none that matters underflows.
   double sum = 0;
-  for (std::size_t n = 0; n < targets.size(); ++n) {
-    const double share = (targets[n] - predicted[n].mean) / largest;
-    sum += share * share;
+  for (std::size_t n = 0; n < targets.rows(); ++n) {
+    const double share = (targets.values[n] - predicted[n].mean) / largest;
+    sum += targets.weight(n) * share * share;
   }
-  return largest * std::sqrt(sum / static_cast<double>(targets.size()));
+  return largest * std::sqrt(sum / targets.weight());
 }
 
-// Counts of targets: [k] counts those between the central intervals of level k - 1 and k.
-using Rings = std::array<std::size_t, levels.size() + 1>;
+// Weights of targets: [k] has those between the central intervals of level k - 1 and k.
+using Rings = std::array<double, levels.size() + 1>;
 
 void set_curve(std::vector<double> curve, Metrics& metrics) {
   metrics.coverage_curve = std::move(curve);
@@ -67,12 +81,12 @@ std::array<double, 4> coverage_in(const std::vector<double>& curve) {
   return coverage;
 }
 
-std::vector<double> curve_of(const Rings& rings, std::size_t values) {
+std::vector<double> curve_of(const Rings& rings, double weight) {
   std::vector<double> curve;
-  std::size_t inside = 0;
+  double inside = 0;
   for (std::size_t k = 0; k < levels.size(); ++k) {
     inside += rings[k];
-    curve.push_back(static_cast<double>(inside) / static_cast<double>(values));
+    curve.push_back(inside / weight);
   }
   return curve;
 }
@@ -81,7 +95,7 @@ std::vector<double> curve_of(const Rings& rings, std::size_t values) {
 // probability up to it (Czado, Gneiting and Held 2009).
 class CountCoverage {
  public:
-  void add(const Predicted& predicted, double count) {
+  void add(const Predicted& predicted, double count, double weight) {
     const double below = predicted.cdf(count - 1);
     const double above = predicted.cdf(count);
     const auto share = [&](double low, double high) {
@@ -89,93 +103,87 @@ class CountCoverage {
       return std::max(0.0, std::min(above, high) - std::max(below, low)) / (above - below);
     };
     for (std::size_t k = 0; k < levels.size(); ++k) {
-      inside_[k] += share((1 - levels[k]) / 2, (1 + levels[k]) / 2);
+      inside_[k] += weight * share((1 - levels[k]) / 2, (1 + levels[k]) / 2);
     }
     const auto bins = static_cast<double>(pit_.size());
     for (std::size_t k = 0; k < pit_.size(); ++k) {
-      pit_[k] += share(static_cast<double>(k) / bins, static_cast<double>(k + 1) / bins);
+      pit_[k] += weight * share(static_cast<double>(k) / bins, static_cast<double>(k + 1) / bins);
     }
   }
-  std::vector<double> curve(std::size_t values) const {
+  std::vector<double> curve(double weight) const {
     std::vector<double> curve;
-    for (const double inside : inside_) curve.push_back(inside / static_cast<double>(values));
+    for (const double inside : inside_) curve.push_back(inside / weight);
     return curve;
   }
-  // In whole values; all of them together.
-  std::array<std::size_t, 20> pit() const {
-    std::array<std::size_t, 20> whole{};
-    double all = 0;
-    std::size_t before = 0;
-    for (std::size_t k = 0; k < whole.size(); ++k) {
-      all += pit_[k];
-      const auto now = static_cast<std::size_t>(std::lround(all));
-      whole[k] = now - before;
-      before = now;
-    }
-    return whole;
-  }
+  const std::array<double, 20>& pit() const { return pit_; }
 
  private:
   std::array<double, levels.size()> inside_{};
   std::array<double, 20> pit_{};
 };
 
-Metrics score_as_classes(std::span<const double> targets, std::span<const Predicted> predicted) {
+Metrics score_as_classes(std::span<const double> targets, std::span<const Predicted> predicted,
+                         std::span<const double> weights) {
   std::vector<double> probabilities;
   for (const Predicted& p : predicted) {
     probabilities.insert(probabilities.end(), p.probabilities.begin(), p.probabilities.end());
   }
-  Metrics metrics{.values = targets.size()};
-  metrics.classes = score_classes(targets, probabilities);
+  Metrics metrics{.values = targets.size(), .weight = total_weight(weights, targets.size())};
+  metrics.classes = score_classes(targets, probabilities, weights);
   metrics.nll = metrics.classes->log_loss;
   return metrics;
 }
 
 }  // namespace
 
-Metrics score(std::span<const double> targets, std::span<const Predicted> predicted) {
+Metrics score(std::span<const double> targets, std::span<const Predicted> predicted,
+              std::span<const double> weights) {
   if (!predicted.empty() && !predicted.front().probabilities.empty()) {
-    return score_as_classes(targets, predicted);
+    return score_as_classes(targets, predicted, weights);
   }
   validate(targets, predicted);
+  validate_weights(weights, targets.size());
   const bool counts = predicted.front().family == Family::count;
   CountCoverage count_coverage;
-  Metrics metrics{.values = targets.size(), .rmse = root_mean_square(targets, predicted)};
-  const auto count = static_cast<double>(metrics.values);
+  const Targets observed(targets, weights);
+  Metrics metrics{.values = targets.size(),
+                  .weight = observed.weight(),
+                  .rmse = root_mean_square(observed, predicted)};
+  const double all = metrics.weight;
   Rings rings{};
   for (std::size_t n = 0; n < targets.size(); ++n) {
     const Predicted& p = predicted[n];
     const double y = targets[n];
-    metrics.mae += std::abs(y - p.mean) / count;
-    metrics.nll -= p.log_density(y) / count;
-    metrics.crps += p.crps(y) / count;
+    const double weight = observed.weight(n);
+    metrics.mae += weight * std::abs(y - p.mean) / all;
+    metrics.nll -= weight * p.log_density(y) / all;
+    metrics.crps += weight * p.crps(y) / all;
     const auto* const ring =
         std::lower_bound(levels.begin(), levels.end(), p.central_probability(y));
-    ++rings[static_cast<std::size_t>(ring - levels.begin())];
+    rings[static_cast<std::size_t>(ring - levels.begin())] += weight;
     if (counts) {
-      count_coverage.add(p, y);
+      count_coverage.add(p, y, weight);
       continue;
     }
     const auto bin = static_cast<std::size_t>(p.cdf(y) * static_cast<double>(metrics.pit.size()));
-    ++metrics.pit[std::min(bin, metrics.pit.size() - 1)];
+    metrics.pit[std::min(bin, metrics.pit.size() - 1)] += weight;
   }
-  metrics.coverage = coverage_in(curve_of(rings, metrics.values));
+  metrics.coverage = coverage_in(curve_of(rings, all));
   if (counts) metrics.pit = count_coverage.pit();
-  set_curve(counts ? count_coverage.curve(metrics.values) : curve_of(rings, metrics.values),
-            metrics);
+  set_curve(counts ? count_coverage.curve(all) : curve_of(rings, all), metrics);
   return metrics;
 }
 
 Metrics merged(const Metrics& one, const Metrics& other) {
   if (one.values == 0) return other;
   if (other.values == 0) return one;
-  Metrics both{.values = one.values + other.values};
+  Metrics both{.values = one.values + other.values, .weight = one.weight + other.weight};
   if (one.classes) {
     both.classes = merged(*one.classes, *other.classes);
     both.nll = both.classes->log_loss;
     return both;
   }
-  const double share = static_cast<double>(one.values) / static_cast<double>(both.values);
+  const double share = one.weight / both.weight;
   const auto mean = [&](double a, double b) { return share * a + (1 - share) * b; };
   both.rmse = std::hypot(std::sqrt(share) * one.rmse, std::sqrt(1 - share) * other.rmse);
   both.mae = mean(one.mae, other.mae);
@@ -194,7 +202,7 @@ Metrics merged(const Metrics& one, const Metrics& other) {
 }
 
 Metrics score(std::span<const double> targets, std::span<const double> means,
-              std::span<const double> deviations) {
+              std::span<const double> deviations, std::span<const double> weights) {
   if (means.size() != deviations.size()) {
     throw std::invalid_argument("score: " + std::to_string(means.size()) + " means and " +
                                 std::to_string(deviations.size()) + " deviations");
@@ -203,7 +211,7 @@ Metrics score(std::span<const double> targets, std::span<const double> means,
   for (std::size_t n = 0; n < means.size(); ++n) {
     predicted.push_back({means[n], 0, deviations[n]});
   }
-  return score(targets, predicted);
+  return score(targets, predicted, weights);
 }
 
 }  // namespace dma

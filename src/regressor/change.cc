@@ -57,60 +57,116 @@ std::size_t batches_of(std::size_t rows, std::size_t batch_size) {
   return rows / batch_size + (rows % batch_size == 0 ? 0 : 1);
 }
 
-// Finds rows by their hash; a repeated row is found as often as it occurs.
+// A row of a model: what it counts, and how many rows of tables it stands for.
+struct KnownRow {
+  std::uint64_t hash;
+  double weight;
+  std::size_t copies;
+
+  // Without so many copies, each of which has the same share of the weight.
+  KnownRow without(std::size_t gone) const {
+    const double share = static_cast<double>(copies - gone) / static_cast<double>(copies);
+    return {hash, weight * share, copies - gone};
+  }
+};
+
+KnownRow known_row(const Model& model, std::size_t row) {
+  return {model.row_hashes[row], model.row_weights.empty() ? 1 : model.row_weights[row],
+          model.row_copies.empty() ? 1 : model.row_copies[row]};
+}
+
+// Rows one after the other, as a model keeps them.
+struct KnownRows {
+  detail::RowNames names = {};
+  std::vector<double> weights = {};
+
+  void append(const KnownRow& row) {
+    names.hashes.push_back(row.hash);
+    names.copies.push_back(row.copies);
+    weights.push_back(row.weight);
+  }
+  void append(const KnownRows& more) {
+    names.hashes.insert(names.hashes.end(), more.names.hashes.begin(), more.names.hashes.end());
+    names.copies.insert(names.copies.end(), more.names.copies.begin(), more.names.copies.end());
+    weights.insert(weights.end(), more.weights.begin(), more.weights.end());
+  }
+};
+
+// Finds rows of a model by their hash; one that stands for several is found as often.
 class RowFinder {
  public:
-  explicit RowFinder(const std::vector<std::uint64_t>& hashes) {
-    for (std::size_t n = hashes.size(); n-- > 0;) places_[hashes[n]].push_back(n);
+  explicit RowFinder(const Model& model) {
+    for (std::size_t n = model.row_hashes.size(); n-- > 0;) {
+      places_[model.row_hashes[n]].push_back({n, known_row(model, n).copies});
+    }
   }
   std::optional<std::size_t> take(std::uint64_t hash) {
     const auto found = places_.find(hash);
     if (found == places_.end() || found->second.empty()) return std::nullopt;
-    const std::size_t place = found->second.back();
-    found->second.pop_back();
-    return place;
+    Place& place = found->second.back();
+    const std::size_t row = place.row;
+    if (--place.left == 0) found->second.pop_back();
+    return row;
   }
 
  private:
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> places_;
+  struct Place {
+    std::size_t row, left;
+  };
+  std::unordered_map<std::uint64_t, std::vector<Place>> places_;
 };
-
-std::size_t known_rows(const Model& model) { return model.row_hashes.size(); }
 
 // A planned change of a model: which rows go, stay and come.
 struct Plan {
   Change change;
-  std::vector<std::uint64_t> kept_hashes, appended_hashes;
+  KnownRows kept, appended;
   Rows remaining;  // all rows of the changed model, if the training rows are given
 };
 
-// Plans what stays of the model: batches that are not removed, with their rows if the data are given. `gone` marks the
-// rows to remove; the other rows of a removed batch are appended.
-Plan plan_change(const Model& model, const std::vector<bool>& gone,
-                 const std::vector<std::size_t>& remove, const Table* data) {
-  Plan plan;
-  plan.change.remove = remove;
-  std::optional<EncodedRows> known;
-  std::optional<RowFinder> finder;
-  if (data != nullptr) {
-    known = model.encoder.encode(*data);
-    finder.emplace(known->hashes);
+// The training rows, each of which may stand there several times.
+class TrainingRows {
+ public:
+  TrainingRows(const Table& table, const Encoder& encoder)
+      : rows_(encoder.encode(table, UseWeights::ignored)) {
+    for (std::size_t n = 0; n < rows_.rows; ++n) places_.emplace(rows_.hashes[n], n);
   }
+  // Adds a row of the model, with what it counts there; false if it is not here.
+  bool append(const KnownRow& row, Rows& to) const {
+    const auto found = places_.find(row.hash);
+    if (found == places_.end()) return false;
+    Data own = Data{rows_.inputs, rows_.targets, rows_.rows}.part(found->second, 1);
+    if (row.weight != 1) own.weights = {&row.weight, 1};
+    to.append(own);
+    return true;
+  }
+
+ private:
+  EncodedRows rows_;
+  std::unordered_map<std::uint64_t, std::size_t> places_;
+};
+
+// Plans what stays of the model: batches that are not removed, with their rows if the data are given. `gone` says how many
+// copies of each row are to be removed; what else a removed batch has is appended.
+Plan plan_change(const Model& model, const std::vector<std::size_t>& gone, const Change& change,
+                 const Table* data) {
+  Plan plan;
+  plan.change = change;
+  std::optional<TrainingRows> known;
+  if (data != nullptr) known.emplace(*data, model.encoder);
   std::size_t missing = 0;
   std::size_t row = 0;
   for (std::size_t b = 0; b < model.batch_rows.size(); ++b) {
-    const bool removed = std::binary_search(remove.begin(), remove.end(), b);
+    const bool removed = std::binary_search(change.remove.begin(), change.remove.end(), b);
     Rows batch;
     for (const std::size_t end = row + model.batch_rows[b]; row < end; ++row) {
-      const std::uint64_t hash = model.row_hashes[row];
-      if (!removed) plan.kept_hashes.push_back(hash);
-      if (!known || gone[row]) continue;
-      const auto place = finder->take(hash);
-      missing += place ? 0 : 1;
-      if (!place) continue;
-      (removed ? plan.change.append : batch)
-          .append(Data{known->inputs, known->targets, known->rows}.part(*place, 1));
-      if (removed) plan.appended_hashes.push_back(hash);
+      const KnownRow left = known_row(model, row).without(gone[row]);
+      if (!removed) plan.kept.append(left);
+      if (!known || left.copies == 0) continue;
+      if (!known->append(left, removed ? plan.change.append : batch)) {
+        ++missing;
+      } else if (removed) {
+        plan.appended.append(left);
+      }
     }
     if (known && !removed) plan.change.attach.push_back(std::move(batch));
   }
@@ -138,22 +194,39 @@ bool fits_anew(const Model& model, const ChangeOptions& options) {
   return options.data != nullptr && model.options.belief == BeliefKind::joint;
 }
 
+template <class T>
+std::vector<T> unless_all_one(std::vector<T> numbers) {
+  const bool all = std::all_of(numbers.begin(), numbers.end(), [](T one) { return one == T{1}; });
+  return all ? std::vector<T>{} : std::move(numbers);
+}
+
 // A joint belief that has all rows is fitted anew: how long to learn and how large the noise is, only rows that were not
 // learnt can say.
 Model fit_anew(const Model& model, Plan& plan, const ChangeOptions& options, ChangeReport& report) {
-  std::vector<std::uint64_t> hashes = std::move(plan.kept_hashes);
-  hashes.insert(hashes.end(), plan.appended_hashes.begin(), plan.appended_hashes.end());
+  plan.kept.append(plan.appended);
+  EncodedRows all{.rows = plan.remaining.rows,
+                  .inputs = plan.remaining.inputs,
+                  .targets = plan.remaining.targets,
+                  .hashes = std::move(plan.kept.names.hashes)};
+  all.weights = plan.remaining.weights;
+  all.copies = unless_all_one(std::move(plan.kept.names.copies));
+  detail::merge_copies(all);  // a row may have come twice
   const std::size_t batches = model.batch_rows.size() - plan.change.remove.size();
-  Model next = detail::fit_rows(model.encoder, model.options, plan.remaining, std::move(hashes),
-                                options.progress);
+  Model next = detail::fit_rows(
+      model.encoder, model.options,
+      {all.rows, std::move(all.inputs), std::move(all.targets), std::move(all.weights)},
+      {std::move(all.hashes), std::move(all.copies)}, options.progress);
   report.batches_removed = plan.change.remove;
   report.batches_added = next.batch_rows.size() - std::min(batches, next.batch_rows.size());
   report.batches_swept = next.batch_rows.size();
   report.epochs = next.report.epochs;
   report.stopped = next.report.stopped;
   next.report.rows_without_target = model.report.rows_without_target;
+  next.report.rows_without_weight = model.report.rows_without_weight;
   return next;
 }
+
+std::size_t known_copies(const Model& model) { return known_rows(model) - model.row_hashes.size(); }
 
 // Carries out the plan on a copy of the model, and reports what happened.
 Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
@@ -170,9 +243,11 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
   for (std::size_t first = 0; first < appended; first += batch_size) {
     next.batch_rows.push_back(std::min(batch_size, appended - first));
   }
-  next.row_hashes = std::move(plan.kept_hashes);
-  next.row_hashes.insert(next.row_hashes.end(), plan.appended_hashes.begin(),
-                         plan.appended_hashes.end());
+  plan.kept.append(plan.appended);
+  next.row_hashes = std::move(plan.kept.names.hashes);
+  next.row_copies = unless_all_one(std::move(plan.kept.names.copies));
+  next.row_weights = unless_all_one(std::move(plan.kept.weights));
+  report.batches_reduced = plan.change.reduce.size();
   report.batches_removed = plan.change.remove;
   report.batches_added = batches_of(appended, batch_size);
   report.batches_swept = plan.change.attach.size() + report.batches_added;
@@ -190,7 +265,8 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
   if (options.data == nullptr) {
     next.report.rows_changed += report.rows_added + report.rows_removed + report.rows_lost;
   }
-  next.report.rows = model.report.rows - known_rows(model) + next.row_hashes.size();
+  next.report.rows = model.report.rows - known_rows(model) + known_rows(next);
+  next.report.copies = model.report.copies - known_copies(model) + known_copies(next);
   next.report.batches = next.batch_rows.size();
   return next;
 }
@@ -214,40 +290,59 @@ Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
   report.moved_on = looked_at.name;
   report.moved = distance(after, before);
   if (options.data != nullptr) {
-    next.report.train_nll = detail::mean_nll(after, looked_at.rows.targets, next.encoder);
+    next.report.train_nll =
+        detail::mean_nll(after, looked_at.rows.data().weighted_targets(), next.encoder);
   }
   if (options.compare && fits_anew(model, options)) {
     report.compared = distance(after, after);
   } else if (options.compare) {
-    const Model anew =
-        detail::fit_rows(model.encoder, model.options, plan.remaining, next.row_hashes, {});
+    const Model anew = detail::fit_rows(model.encoder, model.options, plan.remaining,
+                                        {next.row_hashes, next.row_copies}, {});
     report.compared = distance(after, predict(anew));
   }
   return next;
 }
 
-// The model without these rows.
-Model forget(const Model& model, const std::vector<bool>& gone, const Rows* given,
+// A share can stay of what a single row said; with the training rows it is learnt anew.
+bool can_be_reduced(const Model& model, std::size_t batch, const ChangeOptions& options) {
+  return options.data == nullptr && model.batch_rows[batch] == 1;
+}
+
+// Which batches go because copies of rows go, and how many rows with them.
+Change batches_without(const Model& model, const std::vector<std::size_t>& gone,
+                       const ChangeOptions& options, ChangeReport& report) {
+  Change change;
+  std::size_t others = 0;
+  for (std::size_t b = 0, row = 0; b < model.batch_rows.size(); ++b) {
+    std::size_t count = 0;
+    std::size_t all = 0;
+    for (const std::size_t end = row + model.batch_rows[b]; row < end; ++row) {
+      count += gone[row];
+      all += known_row(model, row).copies;
+    }
+    if (count == 0) continue;
+    report.rows_removed += count;
+    if (count < all && can_be_reduced(model, b, options)) {
+      change.reduce.push_back({b, static_cast<double>(all - count) / static_cast<double>(all)});
+      continue;
+    }
+    change.remove.push_back(b);
+    others += all - count;
+  }
+  (options.data != nullptr ? report.rows_put_back : report.rows_lost) = others;
+  return change;
+}
+
+// The model without these copies of rows.
+Model forget(const Model& model, const std::vector<std::size_t>& gone, const Rows* given,
              const ChangeOptions& options, ChangeReport& report) {
   const auto start = std::chrono::steady_clock::now();
   require_old_rows(model, options);
   require(
       model.options.ledger == LedgerMode::full || fits_anew(model, options),
       "only a model with the ledger 'full' can forget: the others do not keep what a batch taught");
-  std::vector<std::size_t> remove;
-  std::size_t others = 0;
-  for (std::size_t b = 0, row = 0; b < model.batch_rows.size(); ++b) {
-    const auto first = gone.begin() + static_cast<std::ptrdiff_t>(row);
-    const auto end = first + static_cast<std::ptrdiff_t>(model.batch_rows[b]);
-    const auto count = static_cast<std::size_t>(std::count(first, end, true));
-    row += model.batch_rows[b];
-    if (count == 0) continue;
-    remove.push_back(b);
-    report.rows_removed += count;
-    others += model.batch_rows[b] - count;
-  }
-  (options.data != nullptr ? report.rows_put_back : report.rows_lost) = others;
-  Plan plan = plan_change(model, gone, remove, options.data);
+  const Change change_of_batches = batches_without(model, gone, options, report);
+  Plan plan = plan_change(model, gone, change_of_batches, options.data);
   require(model.report.rows > report.rows_removed + report.rows_lost,
           "no rows would be left; delete the model instead");
   const auto change = [&](const LookedAt& looked_at) {
@@ -260,25 +355,42 @@ Model forget(const Model& model, const std::vector<bool>& gone, const Rows* give
   return change({probes(model.encoder.width()), "random inputs"});
 }
 
+KnownRows names_of(const EncodedRows& rows) {
+  KnownRows names;
+  for (std::size_t n = 0; n < rows.rows; ++n) {
+    names.append({rows.hashes[n], rows.weights.empty() ? 1 : rows.weights[n],
+                  rows.copies.empty() ? 1 : rows.copies[n]});
+  }
+  return names;
+}
+
+DataError no_rows(const Table& table, const EncodedRows& rows) {
+  return DataError(table.source + ": no row has a target" +
+                   (rows.without_weight > 0 ? " and a weight above 0" : ""));
+}
+
 }  // namespace
 
 ChangeReport Regressor::update(const Table& table, const ChangeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   require_old_rows(model_, options);
   EncodedRows fresh = model_.encoder.encode(table);
-  if (fresh.rows == 0) throw DataError(table.source + ": no row has a target");
-  detail::shuffle(fresh, model_.options.seed);
-  Plan plan = plan_change(model_, std::vector<bool>(model_.row_hashes.size()), {}, options.data);
-  const Rows added{fresh.rows, std::move(fresh.inputs), std::move(fresh.targets)};
-  plan.change.append = added;
-  plan.appended_hashes = std::move(fresh.hashes);
-  plan.remaining.append(added.data());
-
+  if (fresh.rows == 0) throw no_rows(table, fresh);
   ChangeReport report;
-  report.rows_added = added.rows;
+  report.rows_added = fresh.rows;
   report.rows_without_target = fresh.without_target;
-  report.new_rows_nll =
-      detail::mean_nll(predict_encoded(added.inputs, added.rows), added.targets, encoder());
+  report.rows_without_weight = fresh.without_weight;
+  detail::merge_copies(fresh);
+  detail::shuffle(fresh, model_.options.seed);
+  Plan plan =
+      plan_change(model_, std::vector<std::size_t>(model_.row_hashes.size()), {}, options.data);
+  plan.appended = names_of(fresh);
+  const Rows added{fresh.rows, std::move(fresh.inputs), std::move(fresh.targets),
+                   std::move(fresh.weights)};
+  plan.change.append = added;
+  plan.remaining.append(added.data());
+  report.new_rows_nll = detail::mean_nll(predict_encoded(added.inputs, added.rows),
+                                         added.data().weighted_targets(), encoder());
   const bool all = options.data != nullptr;
   set_model(finish(model_, plan, {all ? plan.remaining : added, all ? "all rows" : "the new rows"},
                    options, report));
@@ -287,16 +399,16 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
 }
 
 ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& options) {
-  EncodedRows given = model_.encoder.encode(table);
-  RowFinder finder(model_.row_hashes);
-  std::vector<bool> gone(model_.row_hashes.size());
+  EncodedRows given = model_.encoder.encode(table, UseWeights::ignored);
+  RowFinder finder(model_);
+  std::vector<std::size_t> gone(model_.row_hashes.size());
   for (std::size_t n = 0; n < given.rows; ++n) {
     const auto place = finder.take(given.hashes[n]);
     if (!place) {
       throw DataError(table.source + ", " + table.place(given.table_rows[n]) +
                       ": this row is not among the rows that the model can forget");
     }
-    gone[*place] = true;
+    ++gone[*place];
   }
   if (given.rows == 0) throw DataError(table.source + ": no row has a target");
   const Rows rows{given.rows, std::move(given.inputs), std::move(given.targets)};
@@ -311,8 +423,10 @@ ChangeReport Regressor::forget_batch(std::size_t batch, const ChangeOptions& opt
               std::to_string(model_.batch_rows.size()) + ", counted from 0");
   std::size_t first = 0;
   for (std::size_t b = 0; b < batch; ++b) first += model_.batch_rows[b];
-  std::vector<bool> gone(model_.row_hashes.size());
-  for (std::size_t n = 0; n < model_.batch_rows[batch]; ++n) gone[first + n] = true;
+  std::vector<std::size_t> gone(model_.row_hashes.size());
+  for (std::size_t n = 0; n < model_.batch_rows[batch]; ++n) {
+    gone[first + n] = known_row(model_, first + n).copies;
+  }
   ChangeReport report;
   set_model(forget(model_, gone, nullptr, options, report));
   return report;

@@ -17,14 +17,14 @@ namespace {
 
 constexpr const char* format = "dma-checkpoint";
 // Raise this whenever a fit changes: another method ends with other bits.
-constexpr const char* version = "7";
+constexpr const char* version = "8";
 
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
 // Identifies the rows and their order.
 std::string fingerprint(const Rows& rows) {
   std::uint64_t hash = combine(hash_start, rows.rows);
-  for (const auto* numbers : {&rows.inputs, &rows.targets}) {
+  for (const auto* numbers : {&rows.inputs, &rows.targets, &rows.weights}) {
     for (const double value : *numbers) hash = combine(hash, std::bit_cast<std::uint64_t>(value));
   }
   return std::to_string(rows.rows) + " " + std::to_string(hash);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
 #include <dma/likelihood/classes.h>
 #include <dma/special/gamma.h>
@@ -97,26 +98,92 @@ std::size_t batch_size_of(const RegressorOptions& options, std::size_t rows, std
 
 }  // namespace
 
-Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
+Metrics score_target(const std::vector<Predicted>& predicted, const Targets& targets,
                      const Encoder& encoder, std::size_t target) {
   std::vector<double> y;
+  std::vector<double> weights;
   std::vector<Predicted> own;
   const TargetColumn& column = encoder.targets[target];
   for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
     if (std::isnan(predicted[n].mean)) continue;
-    y.push_back(column.decoded(targets[n]));
+    y.push_back(column.decoded(targets.values[n]));
+    weights.push_back(targets.weight(n / encoder.targets.size()));
     own.push_back(predicted[n]);
   }
-  return y.empty() ? Metrics{} : score(y, own);
+  return y.empty() ? Metrics{} : score(y, own, weights);
 }
 
-double mean_nll(const std::vector<Predicted>& predicted, std::span<const double> targets,
+double mean_nll(const std::vector<Predicted>& predicted, const Targets& targets,
                 const Encoder& encoder) {
   double sum = 0;
   for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
     sum += score_target(predicted, targets, encoder, k).nll;
   }
   return sum / static_cast<double>(encoder.targets.size());
+}
+
+namespace {
+
+std::vector<std::size_t> by_hash(const EncodedRows& rows) {
+  std::vector<std::size_t> order(rows.rows);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rows.hashes[a] < rows.hashes[b]; });
+  return order;
+}
+
+bool are_alike(const EncodedRows& rows, std::size_t a, std::size_t b) {
+  const auto same = [&](const std::vector<double>& values) {
+    const std::size_t width = values.size() / rows.rows;
+    const auto at = [&](std::size_t row) {
+      return values.begin() + static_cast<std::ptrdiff_t>(row * width);
+    };
+    return std::equal(at(a), at(a + 1), at(b));
+  };
+  return rows.hashes[a] == rows.hashes[b] && same(rows.inputs) && same(rows.targets);
+}
+
+template <class T>
+std::vector<T> chosen(const std::vector<std::size_t>& places, const std::vector<T>& values,
+                      std::size_t rows) {
+  const std::size_t width = values.size() / rows;
+  std::vector<T> result;
+  result.reserve(places.size() * width);
+  for (const std::size_t row : places) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * width);
+    result.insert(result.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+  }
+  return result;
+}
+
+// These rows, in this order.
+void choose(const std::vector<std::size_t>& places, EncodedRows& rows) {
+  rows.inputs = chosen(places, rows.inputs, rows.rows);
+  rows.targets = chosen(places, rows.targets, rows.rows);
+  rows.hashes = chosen(places, rows.hashes, rows.rows);
+  rows.weights = chosen(places, rows.weights, rows.rows);
+  rows.copies = chosen(places, rows.copies, rows.rows);
+  rows.table_rows = chosen(places, rows.table_rows, rows.rows);
+  rows.rows = places.size();
+}
+
+}  // namespace
+
+void merge_copies(EncodedRows& rows) {
+  const auto is_one = [](double weight) { return weight == 1; };
+  if (std::all_of(rows.weights.begin(), rows.weights.end(), is_one)) rows.weights.clear();
+  std::vector<std::size_t> kept;
+  for (const std::size_t row : by_hash(rows)) {
+    if (kept.empty() || !are_alike(rows, kept.back(), row)) {
+      kept.push_back(row);
+      continue;
+    }
+    rows.weights.resize(rows.rows, 1);
+    rows.copies.resize(rows.rows, 1);
+    rows.weights[kept.back()] += rows.weights[row];
+    rows.copies[kept.back()] += rows.copies[row];
+  }
+  if (!rows.weights.empty()) choose(kept, rows);
 }
 
 // Fisher-Yates shuffle.
@@ -137,6 +204,8 @@ void shuffle(EncodedRows& rows, std::uint64_t seed) {
     swap_rows(rows.inputs, n - 1, other, width);
     swap_rows(rows.targets, n - 1, other, outputs);
     std::swap(rows.hashes[n - 1], rows.hashes[other]);
+    if (!rows.weights.empty()) std::swap(rows.weights[n - 1], rows.weights[other]);
+    if (!rows.copies.empty()) std::swap(rows.copies[n - 1], rows.copies[other]);
   }
 }
 
@@ -170,16 +239,17 @@ double noise_of_parts(const Predicted& predicted, int unit) {
 
 // Root of the mean variance over rows. The unit is a power of two near the target's deviation, so no digit changes, and
 // no square overflows or underflows, whatever the size of the targets.
-double mean_noise(const std::vector<Predicted>& predicted, std::size_t target,
-                  const Encoder& encoder) {
+double mean_noise(const std::vector<Predicted>& predicted, const Targets& targets,
+                  std::size_t target, const Encoder& encoder) {
   if (encoder.has_classes()) return 0;
   const int unit = encoder.has_counts() ? 0 : std::ilogb(encoder.targets[target].deviation);
   double sum = 0;
   double count = 0;
   for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
     if (std::isnan(predicted[n].mean)) continue;
-    ++count;
-    sum += noise_of_parts(predicted[n], unit);
+    const double weight = targets.weight(n / encoder.targets.size());
+    count += weight;
+    sum += weight * noise_of_parts(predicted[n], unit);
   }
   if (encoder.has_counts()) return std::sqrt(1 / special::inverse_trigamma(sum / count));
   return std::scalbn(std::sqrt(sum / count), unit);
@@ -227,8 +297,9 @@ void report_fit(const std::vector<FitResult>& results, const std::vector<Predict
   report.noise_std.clear();
   report.noise_at_floor.clear();
   for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
-    report.cavity.push_back(score_target(held_out, rows.targets, encoder, k));
-    report.noise_std.push_back(mean_noise(held_out, k, encoder));
+    const Targets targets = rows.data().weighted_targets();
+    report.cavity.push_back(score_target(held_out, targets, encoder, k));
+    report.noise_std.push_back(mean_noise(held_out, targets, k, encoder));
     const double floor = std::sqrt(least_noise_variance) * encoder.targets[k].deviation;
     report.noise_at_floor.push_back(!encoder.has_classes() && !encoder.has_counts() &&
                                     report.noise_std.back() < 1.01 * floor);
@@ -255,7 +326,8 @@ void fit_joint(const std::vector<Architecture>& shapes, const Rows& rows,
                           training_options(model.encoder, model.options, 1),
                           model.batch_rows,
                           started};
-    FittedShapes fitted = fit_shapes(task, {rows.inputs, own, rows.rows}, progress, checkpoint);
+    FittedShapes fitted =
+        fit_shapes(task, {rows.inputs, own, rows.rows, rows.weights}, progress, checkpoint);
     const TargetColumn& column = model.encoder.targets[k];
     for (ShapeReport& shape : fitted.shapes) {
       shape.held_out_nll += column.log_unit();
@@ -275,10 +347,11 @@ void fit_joint(const std::vector<Architecture>& shapes, const Rows& rows,
 
 }  // namespace
 
-Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
-               std::vector<std::uint64_t> hashes, const OnProgress& progress,
-               const Checkpoint& checkpoint) {
-  Model model{asked, std::move(encoder), {}, std::move(hashes), {}, {}, {}};
+Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows, RowNames names,
+               const OnProgress& progress, const Checkpoint& checkpoint) {
+  Model model{asked, std::move(encoder), {}, std::move(names.hashes), {}, {}, {}};
+  model.row_weights = rows.weights;
+  model.row_copies = std::move(names.copies);
   const bool joint = wants_joint(model.encoder, asked, rows.rows);
   require_understood(asked, joint);
   require(!asked.noise || std::all_of(model.encoder.targets.begin(), model.encoder.targets.end(),
@@ -293,7 +366,8 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
   options.belief = joint ? BeliefKind::joint : BeliefKind::independent;
   const Architecture architecture = architecture_of(model.encoder, options, joint);
   FitReport& report = model.report;
-  report.rows = rows.rows;
+  report.rows = known_rows(model);
+  report.copies = report.rows - rows.rows;
   std::vector<Architecture> shapes;
   if (joint) {
     shapes = shapes_of(model.encoder, options, rows.rows);

@@ -32,13 +32,21 @@ inline constexpr std::size_t independent_members = 4;  // by default
 // Variances of the standardised targets, where learning starts or as they were given.
 std::vector<double> first_noise(const Encoder& encoder, const RegressorOptions& options);
 
+// Rows that are alike in all columns are kept once and count together. If a row then counts other than once, rows come in
+// the order of their hashes: which of several copies stood first must not matter. Weights that are all 1 are none.
+void merge_copies(EncodedRows& rows);
 // Files are often sorted, and neighbours must not share a batch.
 void shuffle(EncodedRows& rows, std::uint64_t seed);
 
+// How rows are found again, and how many of the table each stands for (empty: one).
+struct RowNames {
+  std::vector<std::uint64_t> hashes = {};
+  std::vector<std::size_t> copies = {};
+};
+
 // A fit without its table. The rows are learnt in the order given.
-Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
-               std::vector<std::uint64_t> hashes, const OnProgress& progress,
-               const Checkpoint& checkpoint = {});
+Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows, RowNames names,
+               const OnProgress& progress, const Checkpoint& checkpoint = {});
 
 // Combines the results of the members' fits over all rows in the model's report, with predictions of rows by members that
 // have not learnt them: rows x targets.
@@ -52,10 +60,10 @@ std::size_t most_epochs(const std::vector<FitResult>& results);
 Stopped why_stopped(const std::vector<FitResult>& results);
 
 // Scores in the target's own unit; predictions that are NaN are left out.
-Metrics score_target(const std::vector<Predicted>& predicted, std::span<const double> targets,
+Metrics score_target(const std::vector<Predicted>& predicted, const Targets& targets,
                      const Encoder& encoder, std::size_t target);
 // Mean over rows and targets; the targets are standardised, the likelihood is not.
-double mean_nll(const std::vector<Predicted>& predicted, std::span<const double> targets,
+double mean_nll(const std::vector<Predicted>& predicted, const Targets& targets,
                 const Encoder& encoder);
 
 }  // namespace dma::detail

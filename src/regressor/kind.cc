@@ -53,6 +53,7 @@ Table some_rows(const Table& table, std::uint64_t seed) {
 double held_out_nll(const Table& table, const RegressorOptions& asked, TargetKind kind) {
   const RegressorOptions options{.target = asked.target,
                                  .kind = kind,
+                                 .weight = asked.weight,
                                  .features = asked.features,
                                  .drop = asked.drop,
                                  .categorical = asked.categorical,

@@ -194,13 +194,16 @@ FittedMembers change_members(const Model& model, const Change& change, const OnP
         const auto belief = member.belief->copy(own_training);
         const std::size_t targets = belief->likelihood().targets();
         const auto own = [&](const Rows& rows) { return targets_of(rows, member.target, targets); };
+        for (const Change::Part& part : change.reduce) belief->reduce(part.batch, part.share);
         if (!change.remove.empty()) belief->forget(change.remove);
         for (std::size_t b = 0; b < change.attach.size(); ++b) {
           const Rows& batch = change.attach[b];
-          belief->attach(b, {batch.inputs, own(batch), batch.rows});
+          belief->attach(b, {batch.inputs, own(batch), batch.rows, batch.weights});
         }
         const Rows& fresh = change.append;
-        if (fresh.rows > 0) belief->append({fresh.inputs, own(fresh), fresh.rows});
+        if (fresh.rows > 0) {
+          belief->append({fresh.inputs, own(fresh), fresh.rows, fresh.weights});
+        }
         FitResult result;
         if (fresh.rows > 0 || !change.attach.empty()) result = belief->fit();
         member.belief = at_rest(*belief, training);

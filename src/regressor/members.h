@@ -62,6 +62,11 @@ void with_advice(const RegressorOptions& options, const Run& run) {
 
 // What to do with members whose batches are known: see Regressor::update and forget.
 struct Change {
+  struct Part {
+    std::size_t batch;
+    double share;
+  };
+  std::vector<Part> reduce = {};         // batches of which only a share stays
   std::vector<std::size_t> remove = {};  // batches, ascending
   std::vector<Rows> attach = {};         // rows of the batches that stay, or nothing
   Rows append = {};

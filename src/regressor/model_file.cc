@@ -70,7 +70,7 @@ void check_network(const SafetensorsFile& file, const Architecture& architecture
 
 // What a stored belief has to be told.
 Heard heard_by(const Model& model) {
-  return {model.batch_rows, model.row_hashes.size() == model.report.rows};
+  return {model.batch_rows, known_rows(model) == model.report.rows};
 }
 
 // Before format 11 all members had one architecture and one weight, and those of a draw, one per target if they were
@@ -165,6 +165,16 @@ int format_version(const SafetensorsFile& file) {
             std::to_string(model_format_version) + "; use the version of dma that wrote it");
 }
 
+// Every row counted once.
+void complete_weights(Json& report) {
+  report["copies"] = report["rows_without_weight"] = std::size_t{0};
+  for (Json& metrics : report.at("cavity")) {
+    metrics["weight"] = metrics.at("values");
+    Json& classes = metrics.at("classes");
+    if (!classes.is_null()) classes["weight"] = classes.at("rows");
+  }
+}
+
 // Marks what an older format lacks as unknown; unknown numbers are NaN.
 void complete(Json& report, int version) {
   if (version < 11) report["shapes"] = Json::array();
@@ -183,6 +193,7 @@ void complete(Json& report, int version) {
   if (version < 16) {
     for (Json& metrics : report.at("cavity")) metrics["classes"] = nullptr;
   }
+  if (version < 17) complete_weights(report);
   if (version >= 6) {
     report["seconds"] = report["sweep_seconds"] = std::numeric_limits<double>::quiet_NaN();
   }
@@ -244,6 +255,20 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
   }
 }
 
+void check_weights(const SafetensorsFile& file, const Model& model) {
+  const auto fits = [&](std::size_t size) { return size == 0 || size == model.row_hashes.size(); };
+  require(file, fits(model.row_weights.size()) && fits(model.row_copies.size()),
+          "its weights do not match its rows");
+  for (const double weight : model.row_weights) {
+    require(file, weight > 0 && std::isfinite(weight), "the weight of a row is not positive");
+  }
+  std::size_t sum = 0;
+  for (const std::size_t copies : model.row_copies) {
+    require(file, copies > 0 && !__builtin_add_overflow(sum, copies, &sum),
+            "a row stands for no row of a table");
+  }
+}
+
 void check_rows(const SafetensorsFile& file, const Model& model) {
   std::size_t rows = 0;
   bool sound = true;
@@ -251,7 +276,8 @@ void check_rows(const SafetensorsFile& file, const Model& model) {
     sound = sound && !__builtin_add_overflow(rows, batch, &rows);
   }
   require(file, sound && rows == model.row_hashes.size(), "its batches do not match its rows");
-  require(file, model.report.batch_size > 0 && model.report.rows >= rows,
+  check_weights(file, model);
+  require(file, model.report.batch_size > 0 && model.report.rows >= known_rows(model),
           "its report does not match its rows");
 }
 
@@ -293,6 +319,7 @@ Model model_from(const SafetensorsFile& file, int version) {
   if (version < 11) json.at("options")["seconds"] = 0;
   if (version < 16) make_targets_numbers(json);
   if (version < 17) {
+    json.at("options")["weight"] = json.at("encoder")["weight"] = "";
     for (Json& target : json.at("encoder").at("targets")) {
       target["reason"] = "";
       target["largest"] = 0;
@@ -312,6 +339,10 @@ Model model_from(const SafetensorsFile& file, int version) {
   require(file, model.options.ensemble > 0, "has no members");
   model.batch_rows = read_sizes(file, "batch_rows");
   model.row_hashes = file.read<std::uint64_t>("row_hashes", file.shape("row_hashes"));
+  if (version >= 17) {
+    model.row_weights = file.read<double>("row_weights", file.shape("row_weights"));
+    model.row_copies = read_sizes(file, "row_copies");
+  }
   check_rows(file, model);
   if (version < 11) {
     read_old_members(file, version, json, model);
@@ -344,8 +375,10 @@ Json report_json(const FitReport& report) {
 template <class Take>
 auto lay_out(const Model& model, const Take& take) {
   const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());
-  std::vector<Tensor> tensors{tensor("batch_rows", batch_rows),
-                              tensor("row_hashes", model.row_hashes)};
+  const std::vector<std::uint64_t> row_copies(model.row_copies.begin(), model.row_copies.end());
+  std::vector<Tensor> tensors{
+      tensor("batch_rows", batch_rows), tensor("row_hashes", model.row_hashes),
+      tensor("row_weights", model.row_weights), tensor("row_copies", row_copies)};
   std::vector<Arrays> stored;
   Json members = Json::array();
   for (const Member& member : model.members) {

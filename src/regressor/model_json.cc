@@ -5,6 +5,7 @@ namespace dma::detail {
 StrictJson to_json(const RegressorOptions& options) {
   return {{"target", std::vector<std::string>(options.target)},
           {"kind", options.kind},
+          {"weight", options.weight},
           {"features", std::vector<std::string>(options.features)},
           {"drop", std::vector<std::string>(options.drop)},
           {"categorical", std::vector<std::string>(options.categorical)},
@@ -31,6 +32,7 @@ RegressorOptions options_from(const StrictJson& json) {
   RegressorOptions options;
   options.target = json.at("target").get<std::vector<std::string>>();
   json.at("kind").get_to(options.kind);
+  json.at("weight").get_to(options.weight);
   options.features = json.at("features").get<std::vector<std::string>>();
   options.drop = json.at("drop").get<std::vector<std::string>>();
   options.categorical = json.at("categorical").get<std::vector<std::string>>();

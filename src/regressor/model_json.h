@@ -58,11 +58,12 @@ NLOHMANN_JSON_SERIALIZE_ENUM(TargetKind, {{TargetKind::automatic, "auto"},
 DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation, kind, largest, classes, class_rows, text,
                     reason)
 DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
-DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped)
+DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped, weight)
 DMA_MEMBERS_AS_JSON(ReliabilityBin, rows, confidence, accuracy)
 inline void to_json(detail::StrictJson& json, const ClassMetrics& metrics) {
   json = {{"rows", metrics.rows},
           {"classes", metrics.classes},
+          {"weight", metrics.weight},
           {"log_loss", metrics.log_loss},
           {"brier", metrics.brier},
           {"accuracy", metrics.accuracy},
@@ -75,6 +76,7 @@ inline void to_json(detail::StrictJson& json, const ClassMetrics& metrics) {
 inline void from_json(const detail::StrictJson& json, ClassMetrics& metrics) {
   json.at("rows").get_to(metrics.rows);
   json.at("classes").get_to(metrics.classes);
+  json.at("weight").get_to(metrics.weight);
   json.at("log_loss").get_to(metrics.log_loss);
   json.at("brier").get_to(metrics.brier);
   json.at("accuracy").get_to(metrics.accuracy);
@@ -84,7 +86,7 @@ inline void from_json(const detail::StrictJson& json, ClassMetrics& metrics) {
   json.at("confusion").get_to(metrics.confusion);
   from_json(json.at("auc"), metrics.auc);
 }
-DMA_MEMBERS_AS_JSON(Metrics, values, rmse, mae, nll, crps, coverage, coverage_curve,
+DMA_MEMBERS_AS_JSON(Metrics, values, weight, rmse, mae, nll, crps, coverage, coverage_curve,
                     calibration_error, pit, classes)
 DMA_MEMBERS_AS_JSON(LayerCertificate, product_messages, share_below_two, signal_to_noise,
                     uniform_messages, smallest_precision, largest_precision)
@@ -109,10 +111,10 @@ inline void from_json(const detail::StrictJson& json, Certificate& certificate) 
 DMA_MEMBERS_AS_JSON(Calibration, noise_shift, noise_spread, function_shift, function_spread,
                     prior_precision, of_one)
 DMA_MEMBERS_AS_JSON(ShapeReport, target, hidden, weights, weight, epochs, held_out_nll)
-DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, weights, layers, shapes, batches,
-                    batch_size, epochs, stopped, noise_std, noise_at_floor, train_nll, cavity,
-                    training, rows_changed, seconds, stream, sweep_seconds, ledger_bytes,
-                    certificate)
+DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, rows_without_weight, copies, weights,
+                    layers, shapes, batches, batch_size, epochs, stopped, noise_std, noise_at_floor,
+                    train_nll, cavity, training, rows_changed, seconds, stream, sweep_seconds,
+                    ledger_bytes, certificate)
 
 namespace detail {
 

@@ -59,6 +59,7 @@ EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
   const bool is_number = options.kind == TargetKind::automatic && options.noise;
   return EncoderBuilder({.targets = options.target,
                          .kind = is_number ? TargetKind::number : options.kind,
+                         .weight = options.weight,
                          .features = options.features,
                          .drop = options.drop,
                          .categorical = options.categorical});
@@ -115,15 +116,19 @@ Regressor Regressor::fit(Table table, Encoder encoder, const RegressorOptions& o
   const auto start = std::chrono::steady_clock::now();
   EncodedRows encoded = encoder.encode(table);
   table = {};  // room for the trainers' copies
+  detail::merge_copies(encoded);
   detail::shuffle(encoded, options.seed);
-  Rows rows{encoded.rows, std::move(encoded.inputs), std::move(encoded.targets)};
-  Regressor result(detail::fit_rows(std::move(encoder), options, rows, std::move(encoded.hashes),
+  const Rows rows{encoded.rows, std::move(encoded.inputs), std::move(encoded.targets),
+                  std::move(encoded.weights)};
+  Regressor result(detail::fit_rows(std::move(encoder), options, rows,
+                                    {std::move(encoded.hashes), std::move(encoded.copies)},
                                     progress, checkpoint));
   FitReport& report = result.model_.report;
   report.rows_without_target = encoded.without_target;
+  report.rows_without_weight = encoded.without_weight;
   report.train_nll =
       detail::mean_nll(result.predict_encoded(rows.inputs, rows.rows, options.threads),
-                       rows.targets, result.encoder());
+                       rows.data().weighted_targets(), result.encoder());
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -152,12 +157,15 @@ std::vector<Predicted> Regressor::predict(const Table& table, std::size_t thread
 }
 
 std::vector<Metrics> Regressor::evaluate(const Table& table, std::size_t threads) const {
-  const EncodedRows rows = encoder().encode(table);
-  if (rows.rows == 0) throw DataError(table.source + ": no row has a target");
+  const EncodedRows rows = encoder().encode(table, UseWeights::if_there);
+  if (rows.rows == 0) {
+    throw DataError(table.source + ": no row has a target" +
+                    (rows.without_weight > 0 ? " and a weight above 0" : ""));
+  }
   const auto predicted = predict_encoded(rows.inputs, rows.rows, threads);
   std::vector<Metrics> metrics;
   for (std::size_t k = 0; k < encoder().targets.size(); ++k) {
-    metrics.push_back(detail::score_target(predicted, rows.targets, encoder(), k));
+    metrics.push_back(detail::score_target(predicted, {rows.targets, rows.weights}, encoder(), k));
   }
   return metrics;
 }
@@ -167,6 +175,8 @@ void Regressor::save(const std::filesystem::path& path, bool slim) const {
   Model copy = model_;
   copy.batch_rows.clear();
   copy.row_hashes.clear();
+  copy.row_weights.clear();
+  copy.row_copies.clear();
   for (auto& member : copy.members) {
     auto slim = member.belief->copy(detail::training_options(encoder(), model_.options, 1));
     slim->drop_ledger();

@@ -151,9 +151,11 @@ std::vector<double> log_densities(const Prediction& prediction, Family family,
 }
 
 // NaN if there are none.
-double mean_of(const std::vector<double>& values) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+double mean_of(const Targets& values) {
+  if (values.rows() == 0) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (std::size_t n = 0; n < values.rows(); ++n) sum += values.weight(n) * values.values[n];
+  return sum / values.weight();
 }
 
 // Multiplications of an epoch; a row sends a message per output.
@@ -405,14 +407,16 @@ class Fit {
   // By the rows that were held out; 0 for shapes that were dropped.
   std::vector<double> stack() {
     std::vector<std::vector<double>> of_alive;
+    std::vector<double> row_weights;
     nll_.resize(shapes_.size());
     for (std::size_t k = 0; k < shapes_.size(); ++k) {
       if (!alive_[k]) continue;
       of_alive.push_back(log_densities(shapes_[k].held_out_prediction(), task_.likelihood->family(),
                                        shapes_[k].held_out().targets));
-      nll_[k] = -mean_of(of_alive.back());
+      row_weights = shapes_[k].held_out().weights;  // the same for all shapes
+      nll_[k] = -mean_of({of_alive.back(), row_weights});
     }
-    const std::vector<double> weights = stacking_weights(of_alive);
+    const std::vector<double> weights = stacking_weights(of_alive, row_weights);
     std::vector<double> all(shapes_.size());
     for (std::size_t k = 0, next = 0; k < all.size(); ++k) {
       if (alive_[k]) all[k] = weights[next++];
@@ -571,7 +575,7 @@ class Fit {
     }
     const bool has_scale = task_.likelihood->has_scale();
     if (has_scale && task_.options.calibration && !task_.options.noise) {
-      fitted.calibration = fit_calibration(fitted.held_out, rows_.targets);
+      fitted.calibration = fit_calibration(fitted.held_out, rows_.weighted_targets());
     }
     fitted.calibration.of_one = has_scale && !task_.options.noise;
     for (Predicted& mixed : fitted.held_out) {

@@ -13,7 +13,8 @@ constexpr double settled = 1e-7;
 }  // namespace
 
 // Expectation maximisation: a row is divided among the parts by w_k p_k(y), and a weight is its share of all rows.
-std::vector<double> stacking_weights(const std::vector<std::vector<double>>& log_densities) {
+std::vector<double> stacking_weights(const std::vector<std::vector<double>>& log_densities,
+                                     std::span<const double> row_weights) {
   const std::size_t parts = log_densities.size();
   const std::size_t rows = log_densities.front().size();
   std::vector<double> weights(parts, 1 / static_cast<double>(parts));
@@ -29,7 +30,8 @@ std::vector<double> stacking_weights(const std::vector<std::vector<double>>& log
         share[k] = weights[k] * std::exp(log_densities[k][n] - largest);
         all += share[k];
       }
-      for (std::size_t k = 0; k < parts; ++k) sums[k] += share[k] / all;
+      const double weight = row_weights.empty() ? 1 : row_weights[n];
+      for (std::size_t k = 0; k < parts; ++k) sums[k] += weight * share[k] / all;
     }
     double sum = 0;
     for (const double own : sums) sum += own;

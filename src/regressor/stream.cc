@@ -88,23 +88,28 @@ class WindowReader {
       const EncodedRows encoded = encoder_.encode(piece_);
       add(encoded, window->rows);
       without_target_ += encoded.without_target;
+      without_weight_ += encoded.without_weight;
     }
     window->share_end = reader_.share();
     if (window->rows.rows == 0) return nullptr;
+    detail::merge_copies(window->rows);
     detail::shuffle(window->rows, seed_++);
     return window;
   }
 
   std::size_t without_target() const { return without_target_; }
+  std::size_t without_weight() const { return without_weight_; }
 
-  static CsvOptions options_for(const StreamedFile& file, const Encoder& encoder) {
+  static CsvOptions options_for(const StreamedFile& file, const Encoder& encoder,
+                                UseWeights use = UseWeights::needed) {
     CsvOptions options = file.csv;
-    options.columns = encoder.wanted(true);
+    options.columns = encoder.wanted(true, use);
     return options;
   }
 
  private:
   static void add(const EncodedRows& piece, EncodedRows& rows) {
+    append_weights(piece.weights, piece.rows, rows.rows, rows.weights);
     append(rows.inputs, piece.inputs);
     append(rows.targets, piece.targets);
     append(rows.hashes, piece.hashes);
@@ -117,7 +122,7 @@ class WindowReader {
   Split split_;
   std::uint64_t seed_;
   std::size_t most_rows_;
-  std::size_t without_target_ = 0;
+  std::size_t without_target_ = 0, without_weight_ = 0;
   Table piece_;
 };
 
@@ -179,6 +184,7 @@ class Scores {
     const std::size_t width = rows.inputs.size() / rows.rows;
     const std::size_t outputs = cavity_.size();
     const std::span<const double> inputs(rows.inputs);
+    const Data data{rows.inputs, rows.targets, rows.rows, rows.weights};
     const std::span<const double> targets(rows.targets);
     for (std::size_t row = 0; row < window.learnt; ++row) {
       examples_.offer(inputs.subspan(row * width, width), targets.subspan(row * outputs, outputs));
@@ -186,21 +192,25 @@ class Scores {
     std::size_t first = 0;
     for (const auto& members : window.cavity) {
       const std::size_t rows_of_step = rows_of(members.front());
-      const std::size_t count = rows_of_step * outputs;
+      const Targets of_step = data.part(first, rows_of_step).weighted_targets();
       const auto predicted =
           detail::mix_members(members, rows_of_step, equal_members(members.size()), encoder_);
       for (std::size_t k = 0; k < outputs; ++k) {
-        cavity_[k] = merged(cavity_[k], detail::score_target(
-                                            predicted, targets.subspan(first, count), encoder_, k));
+        cavity_[k] = merged(cavity_[k], detail::score_target(predicted, of_step, encoder_, k));
       }
-      first += count;
+      first += rows_of_step;
     }
-    rows_ += window.learnt;
+    for (std::size_t row = 0; row < window.learnt; ++row) {
+      const std::size_t copies = rows.copies.empty() ? 0 : rows.copies[row] - 1;
+      rows_ += 1 + copies;
+      copies_ += copies;
+    }
   }
 
   Data examples() const { return examples_.data(); }
   void report(FitReport& report) const {
     report.rows = rows_;
+    report.copies = copies_;
     report.cavity = cavity_;
   }
 
@@ -213,7 +223,7 @@ class Scores {
   const Encoder& encoder_;
   std::vector<Metrics> cavity_;  // per target
   SpacedRows examples_;
-  std::size_t rows_ = 0;
+  std::size_t rows_ = 0, copies_ = 0;
 };
 
 // -------------------------------------------------------------------------------------------- learn
@@ -292,7 +302,7 @@ class Learner {
  private:
   std::vector<Prediction> learn_step(const EncodedRows& rows, std::size_t first,
                                      std::size_t count) {
-    const Data data = Data{rows.inputs, rows.targets, rows.rows}.part(first, count);
+    const Data data = Data{rows.inputs, rows.targets, rows.rows, rows.weights}.part(first, count);
     std::vector<Prediction> cavity(beliefs_.size());
     const auto start = Clock::now();
     detail::parallel_for_within(beliefs_.size(), [&](std::size_t m) {
@@ -341,6 +351,7 @@ void fit_model(const StreamedFile& file, const OnStreamProgress& progress, Model
   learner.finish_noise();
   scores.report(report);
   report.rows_without_target = reader.without_target();
+  report.rows_without_weight = reader.without_weight();
   report.certificate = learner.certify(scores.examples());
   report.stopped = learner.stopped() ? Stopped::interrupted : Stopped::max_epochs;
   report.sweep_seconds = learner.seconds();
@@ -398,7 +409,9 @@ StreamedTable look_through(const StreamedFile& file, const RegressorOptions& opt
   read_csv_pieces(file.path, file.csv, file.piece_rows, begin, take);
   result.encoder = detail::finish(*builder, result.source);
   result.held_out = result.rows - builder->rows();
-  result.without_target = builder->rows() - builder->rows_with_target();
+  result.without_weight = builder->rows_without_weight();
+  result.without_target =
+      builder->rows() - builder->rows_with_target() - builder->rows_without_weight();
   return result;
 }
 
@@ -428,17 +441,18 @@ Regressor fit_stream(const StreamedFile& file, Encoder encoder, const RegressorO
 std::vector<Metrics> evaluate_stream(const Regressor& model, const StreamedFile& file,
                                      std::size_t threads) {
   const Encoder& encoder = model.encoder();
-  CsvReader reader(file.path, WindowReader::options_for(file, encoder));
+  CsvReader reader(file.path, WindowReader::options_for(file, encoder, UseWeights::if_there));
   Split split(file.holdout, model.model().options.seed);
   std::vector<Metrics> metrics(encoder.targets.size());
   Table piece;
   while (reader.read(piece, file.piece_rows)) {
     split.choose(piece, true);
-    const EncodedRows rows = encoder.encode(piece);
+    const EncodedRows rows = encoder.encode(piece, UseWeights::if_there);
     if (rows.rows == 0) continue;
     const auto predicted = model.predict_encoded(rows.inputs, rows.rows, threads);
     for (std::size_t k = 0; k < metrics.size(); ++k) {
-      metrics[k] = merged(metrics[k], detail::score_target(predicted, rows.targets, encoder, k));
+      metrics[k] = merged(
+          metrics[k], detail::score_target(predicted, {rows.targets, rows.weights}, encoder, k));
     }
   }
   if (metrics.front().values == 0) throw DataError(piece.source + ": no row has a target");

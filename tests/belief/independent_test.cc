@@ -313,8 +313,7 @@ TEST(CavityScore, AgreesWithAHeldOutSet) {
   EXPECT_NEAR(result.cavity.nll, -mean_log_likelihood(trainer.posterior(), held_out), 0.1);
   EXPECT_GT(result.cavity.nll, result.train_nll.back());
   EXPECT_NEAR(result.cavity.coverage[3], 0.95, 0.04);
-  EXPECT_EQ(std::accumulate(result.cavity.pit.begin(), result.cavity.pit.end(), std::size_t{0}),
-            800U);
+  EXPECT_EQ(std::accumulate(result.cavity.pit.begin(), result.cavity.pit.end(), 0.0), 800);
 }
 
 // Going on from what was saved is going on: the same bits, with the rows given back.

@@ -98,12 +98,12 @@ class Classes final : public Likelihood {
       mean[k] = outputs.mean[k] + variance[k] * ((class_of(target[0]) == k ? 1 : 0) - own);
     }
   }
-  std::unique_ptr<RowTerms> terms(std::span<const double> targets,
+  std::unique_ptr<RowTerms> terms(const Targets& targets,
                                   std::span<const double> /*scales*/) override {
-    return std::make_unique<SoftmaxTerms>(targets, classes_);
+    return std::make_unique<SoftmaxTerms>(targets.values, classes_);
   }
-  double mean_nll(std::span<const double> targets, const Outputs& outputs) const override {
-    return SoftmaxTerms(targets, classes_).mean_nll(outputs.mean);
+  double mean_nll(const Targets& targets, const Outputs& outputs) const override {
+    return SoftmaxTerms(targets.values, classes_).mean_nll(outputs.mean);
   }
   Prediction predictive(const Outputs& outputs, const LogScale& /*scale*/) const override {
     Prediction prediction;
@@ -116,11 +116,11 @@ class Classes final : public Likelihood {
     }
     return prediction;
   }
-  Metrics score(std::span<const double> targets, const Prediction& predicted) const override {
+  Metrics score(const Targets& targets, const Prediction& predicted) const override {
     Metrics metrics;
-    for (std::size_t n = 0; n < targets.size(); ++n) {
-      metrics.nll -= std::log(predicted.mean[n * classes_ + class_of(targets[n])]) /
-                     static_cast<double>(targets.size());
+    for (std::size_t n = 0; n < targets.rows(); ++n) {
+      metrics.nll -=
+          std::log(predicted.mean[n * classes_ + class_of(targets.values[n])]) / targets.weight();
       ++metrics.values;
     }
     return metrics;

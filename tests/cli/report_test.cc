@@ -90,7 +90,7 @@ void expect_scores(const json& page, const std::string& region, const Metrics& m
     EXPECT_NEAR(pit[k].at("low"), 0.05 * static_cast<double>(k), 1e-12);
     EXPECT_NEAR(pit[k].at("high"), 0.05 * static_cast<double>(k + 1), 1e-12);
     EXPECT_NEAR(pit[k].at("share").get<double>() * static_cast<double>(metrics.values),
-                static_cast<double>(metrics.pit[k]), 1e-9);
+                metrics.pit[k], 1e-9);
     sum += pit[k].at("share").get<double>();
   }
   EXPECT_NEAR(sum, 1, 1e-12);

@@ -28,10 +28,10 @@ TEST(ClassMetrics, OfFourRowsByHand) {
       1e-15);
   EXPECT_DOUBLE_EQ(metrics.accuracy, 0.5);
   EXPECT_DOUBLE_EQ(metrics.balanced_accuracy, (1 + 0 + 0.5) / 3);
-  EXPECT_EQ(metrics.confusion, (std::vector<std::size_t>{1, 0, 0, 1, 0, 0, 1, 0, 1}));
+  EXPECT_EQ(metrics.confusion, (std::vector<double>{1, 0, 0, 1, 0, 0, 1, 0, 1}));
   // Each row is in a bin of its own.
   EXPECT_NEAR(metrics.calibration_error, (0.3 + 0.4 + 0.5 + 0.4) / 4, 1e-15);
-  EXPECT_EQ(metrics.reliability[10].rows, 1U);
+  EXPECT_EQ(metrics.reliability[10].rows, 1);
   EXPECT_DOUBLE_EQ(metrics.reliability[10].confidence, 0.7);
   EXPECT_DOUBLE_EQ(metrics.reliability[10].accuracy, 1);
   EXPECT_FALSE(metrics.auc.has_value());
@@ -41,7 +41,7 @@ TEST(ClassMetrics, RowsOfABinAreTakenTogether) {
   const std::vector<double> targets{0, 0, 1, 1};
   const std::vector<double> p{0.75, 0.25, 0.75, 0.25, 0.75, 0.25, 0.26, 0.74};
   const ClassMetrics metrics = score_classes(targets, p);
-  EXPECT_EQ(metrics.reliability[11].rows, 4U);
+  EXPECT_EQ(metrics.reliability[11].rows, 4);
   EXPECT_NEAR(metrics.calibration_error, std::abs((3 * 0.75 + 0.74) / 4 - 0.75), 1e-15);
 }
 

@@ -119,7 +119,7 @@ TEST(Metrics, PitCountsTheProbabilityBelow) {
     }
   }
   const Metrics metrics = few.score();
-  for (std::size_t k = 0; k < 20; ++k) EXPECT_EQ(metrics.pit[k], k + 1);
+  for (std::size_t k = 0; k < 20; ++k) EXPECT_EQ(metrics.pit[k], static_cast<double>(k + 1));
 }
 
 TEST(Metrics, CalibrationErrorIsTheMeanOverNineteenLevels) {
@@ -153,8 +153,9 @@ TEST(Metrics, RightPredictionsAreCalibrated) {
   }
   EXPECT_LT(metrics.calibration_error, 0.01);
   // 2000 expected in each bin, deviation 44.
-  for (const std::size_t count : metrics.pit) EXPECT_NEAR(static_cast<double>(count), 2000, 200);
-  EXPECT_EQ(std::accumulate(metrics.pit.begin(), metrics.pit.end(), std::size_t{0}), rows);
+  for (const double count : metrics.pit) EXPECT_NEAR(count, 2000, 200);
+  EXPECT_EQ(std::accumulate(metrics.pit.begin(), metrics.pit.end(), 0.0),
+            static_cast<double>(rows));
 }
 
 TEST(Metrics, WrongWidthsAreSeen) {
@@ -172,13 +173,13 @@ TEST(Metrics, FarMissesDoNotOverflow) {
     const Metrics far = score_one(sign * 1e150, 0, 1);
     EXPECT_DOUBLE_EQ(far.crps, 1e150);
     EXPECT_DOUBLE_EQ(far.nll, 5e299);
-    EXPECT_EQ(far.pit[sign < 0 ? 0 : 19], 1U);
+    EXPECT_EQ(far.pit[sign < 0 ? 0 : 19], 1);
     // Here z itself is beyond the range of a double, and so is the density's logarithm.
     const Metrics farther = score_one(sign * 1e200, 0, 1e-200);
     EXPECT_DOUBLE_EQ(farther.crps, 1e200);
     EXPECT_DOUBLE_EQ(farther.rmse, 1e200);
     EXPECT_EQ(farther.nll, std::numeric_limits<double>::infinity());
-    EXPECT_EQ(farther.pit[sign < 0 ? 0 : 19], 1U);
+    EXPECT_EQ(farther.pit[sign < 0 ? 0 : 19], 1);
   }
 }
 
@@ -234,7 +235,8 @@ TEST(Metrics, RefuseWhatCannotBeScored) {
   EXPECT_THROW(score(two, one, one), std::invalid_argument);
   EXPECT_THROW(score(one, two, one), std::invalid_argument);
   EXPECT_THROW(score(one, one, two), std::invalid_argument);
-  EXPECT_THROW(score({}, {}, {}), std::invalid_argument);
+  EXPECT_THROW(score(std::vector<double>{}, std::vector<double>{}, std::vector<double>{}),
+               std::invalid_argument);
   for (const double deviation : {0.0, -1.0, infinity, std::nan("")}) {
     EXPECT_THROW(score_one(1, 1, deviation), std::invalid_argument);
   }

@@ -189,7 +189,7 @@ TEST(Predicted, RightPredictionsAreCalibrated) {
   for (std::size_t k = 0; k < Metrics::levels.size(); ++k) {
     EXPECT_NEAR(metrics.coverage[k], Metrics::levels[k], 0.01);
   }
-  for (const std::size_t count : metrics.pit) EXPECT_NEAR(static_cast<double>(count), 2000, 200);
+  for (const double count : metrics.pit) EXPECT_NEAR(count, 2000, 200);
 }
 
 }  // namespace

@@ -31,6 +31,11 @@ TEST_P(OldFormat, PredictsWhatItPredictedThen) {
   ASSERT_EQ(then.rows(), predicted.size());
   for (std::size_t n = 0; n < predicted.size(); ++n) {
     const Predicted& now = predicted[n];
+    for (std::size_t k = 0; k < now.probabilities.size(); ++k) {
+      const std::string& name = model.encoder().targets.front().classes[k];
+      EXPECT_NEAR(now.probabilities[k], column(then, "p_" + name).numbers[n], 1e-9);
+    }
+    if (!now.probabilities.empty()) continue;
     const double size = 1e-9 * now.stddev();
     EXPECT_NEAR(now.mean, column(then, "mean").numbers[n], size);
     EXPECT_NEAR(now.stddev(), column(then, "std").numbers[n], size);

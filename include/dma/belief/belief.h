@@ -116,6 +116,8 @@ class Belief {
   // stays is put together anew, so that nothing of a large message is left by rounding.
   virtual void forget(std::span<const std::size_t> batches) = 0;
   void forget(std::size_t batch) { forget({&batch, 1}); }
+  // Of what a batch said only this share stays, between 0 and 1: some of the copies go that its row stands for.
+  virtual void reduce(std::size_t batch, double share) = 0;
   virtual std::size_t batches() const = 0;
 
   virtual std::unique_ptr<Predictor> predictor() const = 0;

@@ -84,6 +84,7 @@ class JointBelief final : public Belief {
   void resume(Arrays state) override;
   using Belief::forget;
   void forget(std::span<const std::size_t> batches) override;
+  void reduce(std::size_t batch, double share) override;
   std::size_t batches() const override;
   std::unique_ptr<Predictor> predictor() const override;
   std::vector<double> sample_functions(std::span<const double> inputs, std::size_t rows,

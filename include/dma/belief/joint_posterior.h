@@ -55,11 +55,11 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
 // Variance of each weight on its own.
 std::vector<double> marginal_variances(const JointPosterior& posterior);
 
-// Divides the messages of these rows out of the posterior and its ledger; they ascend. If the ledger holds every row that
+// Divides the messages of these rows out of the posterior and its ledger, all but a share of them; they ascend. If the ledger holds every row that
 // the posterior has heard, the precision is put together anew from the rows that stay: a difference would keep the
 // rounding of what went, which may be far more than what stays.
 void forget(JointPosterior& posterior, std::span<const std::size_t> rows,
-            bool all_in_ledger = false);
+            bool all_in_ledger = false, double share_that_stays = 0);
 
 // Multiplies the messages of more rows in, linearised where the others are. Their ledger is kept with the form of
 // messages, or if `keep_ledger`.

@@ -30,12 +30,13 @@ enum class CellType {
 struct WantedColumn {
   std::string name;
   CellType type = CellType::detect;
+  bool optional = false;  // left out if the file does not have it
 };
 
 struct CsvOptions {
   bool header = true;  // otherwise columns are called c1, c2, ...
   char delimiter = 0;  // 0: find it
-  // Columns to read, in the order to return them; a missing one is an error. Empty: all.
+  // Columns to read, in the order to return them; a missing one is an error, unless it is optional. Empty: all.
   std::vector<WantedColumn> columns = {};
   // Columns to read as text even if every cell is a number (used when columns is empty).
   std::vector<std::string> text = {};

@@ -92,6 +92,7 @@ struct DroppedColumn {
 struct EncoderOptions {
   std::vector<std::string> targets = {};   // at least one; a class or a count is the only one
   TargetKind kind = TargetKind::number;    // of the targets
+  std::string weight = {};                 // column that says how much each row counts; empty: none
   std::vector<std::string> features = {};  // empty: every other column
   std::vector<std::string> drop = {};
   std::vector<std::string> categorical = {};  // even if they read as numbers
@@ -105,7 +106,18 @@ struct EncodedRows {
   std::vector<std::uint64_t> hashes = {};    // of the row's features and targets as in the table
   std::vector<std::size_t> table_rows = {};  // where each came from
   std::size_t without_target = 0;            // rows left out because a target is empty
+  std::size_t without_weight = 0;            // and others because their weight is 0
+  std::vector<double> weights = {};          // empty: each counts once
+  // How many rows of the table each stands for, if copies were put together; empty: one.
+  std::vector<std::size_t> copies = {};
   std::size_t pulled_in = 0;  // values too far out to count as they are: FeatureColumn::reach
+};
+
+// What to do with the column of weights.
+enum class UseWeights {
+  needed,
+  if_there,
+  ignored,  // every row counts once, whatever stands there
 };
 
 struct Encoder {
@@ -114,9 +126,10 @@ struct Encoder {
   std::vector<FeatureColumn> features;
   std::vector<TargetColumn> targets;
   std::vector<DroppedColumn> dropped;
+  std::string weight = {};  // column of the rows' weights; empty: none
 
-  // Finds the kinds and scales from the rows where no target is empty. Throws DataError if a named column is missing, a
-  // target is constant or not of the kind asked for, fewer than two rows have a target, the order of day and month is
+  // Finds the kinds and scales from the rows where no target is empty and no weight is 0. Means, deviations and which
+  // categories are the most frequent are weighted. Throws DataError if a named column is missing, a cell is no weight, a target is constant or not of the kind asked for, fewer than two rows have a target, the order of day and month is
   // unclear, or no feature is left.
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
@@ -126,12 +139,13 @@ struct Encoder {
   bool has_counts() const { return targets.front().kind == TargetKind::count; }
   std::vector<std::string> input_names() const;  // x, x is empty, color = red, color = (other)
   // Columns to read from a file for this encoder.
-  std::vector<WantedColumn> wanted(bool with_targets) const;
+  std::vector<WantedColumn> wanted(bool with_targets, UseWeights use = UseWeights::needed) const;
 
   // Throws DataError if a column is missing or holds a cell that cannot be encoded (naming line, column, value).
   // Hashes depend on the encoder's columns, not on their order in the table or on its other columns.
-  EncodedRows encode(
-      const Table& table) const;  // with targets and hashes; rows without are left out
+  // With targets, weights and hashes; rows without a target or without weight are left out. The table's own weights come
+  // before those of a column.
+  EncodedRows encode(const Table& table, UseWeights use = UseWeights::needed) const;
   EncodedRows encode_inputs(const Table& table) const;  // inputs only, every row
 };
 
@@ -150,7 +164,8 @@ class EncoderBuilder {
   Encoder finish() const;
 
   std::size_t rows() const;
-  std::size_t rows_with_target() const;
+  std::size_t rows_with_target() const;     // and a weight, if there are weights
+  std::size_t rows_without_weight() const;  // of those with a target
 
  private:
   class State;

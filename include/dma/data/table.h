@@ -32,6 +32,8 @@ struct Column {
 struct Table {
   std::string source = "the table";  // how messages call it: the file's name
   std::vector<Column> columns = {};
+  // How much each row counts, if a column of the table does not say so (EncoderOptions::weight); empty: once.
+  std::vector<double> weights = {};
   // Line of each row's first character; empty if row r is in line first_line + r.
   std::vector<std::uint32_t> lines = {};
   std::size_t first_line = 1;
@@ -46,7 +48,8 @@ struct Table {
   }
   // The column with this name, or null. Linear search.
   const Column* find(std::string_view name) const;
-  // Throws DataError if columns have different lengths, no name, or the same name twice.
+  // Throws DataError if columns have different lengths, no name, or the same name twice, or a weight is not a number from
+  // 0 on.
   void validate() const;
 };
 

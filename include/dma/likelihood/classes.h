@@ -42,16 +42,16 @@ class ClassLikelihood final : public Likelihood {
   // Rule::linear: the same for two classes; for more, whether the target is of a class is regressed on its output.
   void message(Rule rule, std::span<const double> target, const Outputs& outputs,
                std::span<double> mean, std::span<double> variance) const override;
-  std::unique_ptr<RowTerms> terms(std::span<const double> targets,
+  std::unique_ptr<RowTerms> terms(const Targets& targets,
                                   std::span<const double> scales = {}) override;
-  double mean_nll(std::span<const double> targets, const Outputs& outputs) const override;
+  double mean_nll(const Targets& targets, const Outputs& outputs) const override;
   Prediction predictive(const Outputs& outputs, const LogScale& scale = {}) const override;
   // Of a row whose outputs were drawn from a belief with this mean.
   std::vector<double> probabilities(std::span<const double> drawn,
                                     std::span<const double> mean) const;
-  Metrics score(std::span<const double> targets, const Prediction& predicted) const override;
+  Metrics score(const Targets& targets, const Prediction& predicted) const override;
   bool learns() const override { return learns_; }
-  void learn(std::span<const double> targets, const Outputs& predicted) override;
+  void learn(const Targets& targets, const Outputs& predicted) override;
   void store(Arrays& stored) const override;
   void restore(Arrays& stored) override;
 

@@ -34,14 +34,14 @@ class GaussianLikelihood final : public Likelihood {
   // N(y, noise variance): exact, whatever the network says.
   void message(Rule rule, std::span<const double> target, const Outputs& outputs,
                std::span<double> mean, std::span<double> variance) const override;
-  std::unique_ptr<RowTerms> terms(std::span<const double> targets,
+  std::unique_ptr<RowTerms> terms(const Targets& targets,
                                   std::span<const double> scales = {}) override;
-  double mean_nll(std::span<const double> targets, const Outputs& outputs) const override;
+  double mean_nll(const Targets& targets, const Outputs& outputs) const override;
   Prediction predictive(const Outputs& outputs, const LogScale& scale = {}) const override;
-  Metrics score(std::span<const double> targets, const Prediction& predicted) const override;
+  Metrics score(const Targets& targets, const Prediction& predicted) const override;
   bool learns() const override { return learns_; }
-  void learn(std::span<const double> targets, const Outputs& predicted) override;
-  bool follow(std::span<const double> target, const Outputs& predicted) override;
+  void learn(const Targets& targets, const Outputs& predicted) override;
+  bool follow(std::span<const double> target, const Outputs& predicted, double weight) override;
   void finish_learning() override;
   bool has_scale() const override { return outputs() == 1; }
   std::vector<double> squares(std::span<const double> targets,

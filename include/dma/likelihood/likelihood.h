@@ -9,6 +9,8 @@
 //   predictive    the moments of y, given what is believed of f
 //   learn         its own parameters, such as the noise
 //
+// What is a sum or a mean over rows is weighted (data/data.h): a row of weight 2 is two rows.
+//
 // gaussian.h is of numbers, classes.h of classes, counts.h of counts.
 #pragma once
 
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include <dma/base/arrays.h>
+#include <dma/data/data.h>
 #include <dma/factors/factor.h>
 #include <dma/likelihood/prediction.h>
 #include <dma/metrics/metrics.h>
@@ -52,14 +55,15 @@ class RowTerms {
   virtual ~RowTerms() = default;
 
   virtual std::size_t rows() const = 0;
+  virtual double weight() const { return static_cast<double>(rows()); }  // of all rows together
   virtual std::size_t outputs() const { return 1; }
   // The sum over all rows, up to what does not depend on f.
   virtual double loss(std::span<const double> values) const = 0;
   // -log p(y | f) with all its constants, mean per target.
   virtual double mean_nll(std::span<const double> values) const = 0;
   // For the rows from `first` on that have these values, K outputs each: the (expected) curvature R R' of -log p(y | f),
-  // and s with R s = the gradient of log p(y | f). Column c of a row's R stands at root + (row K + c) K, its s at
-  // slope + row K. Never a negative curvature: R is real.
+  // and s with R s = the gradient of log p(y | f), both times the row's weight w: R and s have sqrt(w) each. Column c of a
+  // row's R stands at root + (row K + c) K, its s at slope + row K. Never a negative curvature: R is real.
   virtual void expand(std::size_t first, std::span<const double> values, double* root,
                       double* slope) const = 0;
 
@@ -92,21 +96,22 @@ class Likelihood {
   virtual void message(Rule rule, std::span<const double> target, const Outputs& outputs,
                        std::span<double> mean, std::span<double> variance) const = 0;
   // These point to the targets and, if they learn, to this likelihood. With scales, one per row, nothing is learnt.
-  virtual std::unique_ptr<RowTerms> terms(std::span<const double> targets,
+  virtual std::unique_ptr<RowTerms> terms(const Targets& targets,
                                           std::span<const double> scales = {}) = 0;
   // -log of p(y | f) integrated over f, mean per target.
-  virtual double mean_nll(std::span<const double> targets, const Outputs& outputs) const = 0;
+  virtual double mean_nll(const Targets& targets, const Outputs& outputs) const = 0;
   virtual Prediction predictive(const Outputs& outputs, const LogScale& scale = {}) const = 0;
   // Scores predictions; rows without one (NaN) are left out.
-  virtual Metrics score(std::span<const double> targets, const Prediction& predicted) const = 0;
+  virtual Metrics score(const Targets& targets, const Prediction& predicted) const = 0;
 
   // Whether it has parameters that are learnt.
   virtual bool learns() const { return false; }
   // Learns its parameters from predictions that were made without these targets.
-  virtual void learn(std::span<const double> /*targets*/, const Outputs& /*predicted*/) {}
+  virtual void learn(const Targets& /*targets*/, const Outputs& /*predicted*/) {}
   // Learns from one row after the other, which are not kept; finish_learning() takes the last ones into account. Returns
   // true if the parameters have changed.
-  virtual bool follow(std::span<const double> /*target*/, const Outputs& /*predicted*/) {
+  virtual bool follow(std::span<const double> /*target*/, const Outputs& /*predicted*/,
+                      double /*weight*/ = 1) {
     return false;
   }
   virtual void finish_learning() {}

@@ -11,7 +11,7 @@ namespace dma {
 
 // Rows whose most probable class has a probability in one of equal ranges, from 0 to 1.
 struct ReliabilityBin {
-  std::size_t rows = 0;
+  double rows = 0;        // their weight; without weights their number
   double confidence = 0;  // mean probability of the most probable class
   double accuracy = 0;    // share of rows that are of that class
 };
@@ -20,6 +20,7 @@ struct ClassMetrics {
   static constexpr std::size_t bins = 15;
 
   std::size_t rows = 0, classes = 0;
+  double weight = 0;    // of these rows together; without weights their number
   double log_loss = 0;  // mean of -log of the class's probability
   double brier = 0;     // mean of sum_k (p_k - 1[k = class])^2: 0 to 2
   double accuracy = 0;  // share of rows whose class is the most probable
@@ -31,14 +32,16 @@ struct ClassMetrics {
   // half.
   std::optional<double> auc = {};
   std::array<ReliabilityBin, bins> reliability{};
-  std::vector<std::size_t> confusion =
-      {};  // rows by class and most probable class: classes x classes
+  // The weight of the rows by class and most probable class: classes x classes.
+  std::vector<double> confusion = {};
 };
 
 // Targets are numbers of classes, probabilities rows x classes. Of equally probable classes the first counts as the most
-// probable. Throws std::invalid_argument if a size is wrong or 0, a target is no class, or a row's probabilities are not
-// finite, negative or do not sum to 1.
-ClassMetrics score_classes(std::span<const double> targets, std::span<const double> probabilities);
+// probable. Weights say how much each row counts; without them, all count the same. Throws std::invalid_argument if a size
+// is wrong or 0, a target is no class, a weight is not positive, or a row's probabilities are not finite, negative or do
+// not sum to 1.
+ClassMetrics score_classes(std::span<const double> targets, std::span<const double> probabilities,
+                           std::span<const double> weights = {});
 
 // The metrics of all rows together, of the same classes; but for the area under the curve, which is not known then.
 ClassMetrics merged(const ClassMetrics& one, const ClassMetrics& other);

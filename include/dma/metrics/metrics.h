@@ -21,6 +21,7 @@ struct Metrics {
     return shares;
   }();
   std::size_t values = 0;
+  double weight = 0;  // of these values together; without weights their number
   double rmse = 0, mae = 0;
   double nll = 0;   // mean of -log density; of a count of -log probability
   double crps = 0;  // mean continuous ranked probability score, in the target's unit; see Predicted
@@ -29,18 +30,21 @@ struct Metrics {
   // Of the curve's levels; empty: not known. A count at the end of an interval counts by the share of its probability
   // that the level needs.
   std::vector<double> coverage_curve = {};
-  double calibration_error = 0;       // mean |coverage - level| over the curve's levels
-  std::array<std::size_t, 20> pit{};  // histogram of the predicted probability below the target
+  double calibration_error = 0;  // mean |coverage - level| over the curve's levels
+  // Histogram of the predicted probability below the target: the weight of the values in each bin.
+  std::array<double, 20> pit{};
   // Of classes, whose values and nll (the log loss) are above; all else there is of numbers.
   std::optional<ClassMetrics> classes = {};
 };
 
-// Throws std::invalid_argument if sizes differ or are 0, a number is not finite or a deviation is not positive; of classes
-// see score_classes().
-Metrics score(std::span<const double> targets, std::span<const Predicted> predicted);
+// Weights say how much each value counts in the means and shares; without them, all count the same. Throws
+// std::invalid_argument if sizes differ or are 0, a number is not finite, a deviation or a weight is not positive; of
+// classes see score_classes().
+Metrics score(std::span<const double> targets, std::span<const Predicted> predicted,
+              std::span<const double> weights = {});
 // Scores Gaussian predictions.
 Metrics score(std::span<const double> targets, std::span<const double> means,
-              std::span<const double> deviations);
+              std::span<const double> deviations, std::span<const double> weights = {});
 
 // The metrics of all values together, as from score(); one of the two may have none.
 Metrics merged(const Metrics& one, const Metrics& other);

@@ -35,7 +35,8 @@ enum class BeliefKind { automatic, joint, independent };
 struct RegressorOptions {
   Names target = {};                        // at least one
   TargetKind kind = TargetKind::automatic;  // of the target
-  Names features = {};                      // empty: every other column
+  std::string weight = {};  // column that says how much each row counts; empty: none
+  Names features = {};      // empty: every other column
   Names drop = {};
   Names categorical = {};  // even if its cells are numbers
 
@@ -77,6 +78,8 @@ struct ShapeReport {
 struct FitReport {
   std::size_t rows = 0;
   std::size_t rows_without_target = 0;  // left out
+  std::size_t rows_without_weight = 0;  // left out: their weight is 0
+  std::size_t copies = 0;               // rows that are like an earlier one, with which they count
   std::size_t weights = 0;              // of the first member
   std::vector<std::size_t> layers = {};
   std::vector<ShapeReport> shapes = {};  // by target; the heaviest first
@@ -127,7 +130,18 @@ struct Model {
   std::vector<Member> members;            // of the mixture; those of the heaviest shape first
   std::vector<Calibration> calibrations;  // one per target; empty: what the members say holds
   FitReport report;
+  // Of the rows that have hashes: how much each counts, and how many rows of the table it stands for. Empty: one.
+  std::vector<double> row_weights = {};
+  std::vector<std::size_t> row_copies = {};
 };
+
+// Rows of the tables that have hashes.
+inline std::size_t known_rows(const Model& model) {
+  if (model.row_copies.empty()) return model.row_hashes.size();
+  std::size_t sum = 0;
+  for (const std::size_t copies : model.row_copies) sum += copies;
+  return sum;
+}
 
 // The architecture of the first member.
 inline const Architecture& architecture_of(const Model& model) {

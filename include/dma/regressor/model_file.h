@@ -24,7 +24,9 @@
 //   member.M.noise_inputs.scale, .low, .high           [2], [inputs + 1]
 //   member.M.noise_inputs.log_mean                     [1]
 //   batch_rows                                         [B]     U64
-//   row_hashes                                         [rows]  U64
+//   row_hashes                                         [R]     U64
+//   row_weights                                        [R]     F64, or [0]: each row counts once
+//   row_copies                                         [R]     U64, or [0]: each row stands for one of the table
 #pragma once
 
 #include <cstddef>
@@ -37,7 +39,8 @@
 
 namespace dma {
 
-// Older formats can be read too. Up to format 16 there is no TargetColumn::reason or largest, and no amount or count. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
+// Older formats can be read too. Up to format 16 every row counts once, there is no TargetColumn::reason or largest, and no
+// amount or count. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
 // Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one. Up to format 11 the encoder
 // lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients instead of their inputs and
 // roots, and a joint belief always has a factor. In format 8 the options epochs, tolerance and patience mean something

@@ -59,10 +59,12 @@ struct Distance {
 struct ChangeReport {
   std::size_t rows_added = 0;
   std::size_t rows_without_target = 0;  // new rows that were left out
+  std::size_t rows_without_weight = 0;  // new rows that were left out: their weight is 0
   std::size_t rows_removed = 0;         // rows to forget
   std::size_t rows_lost = 0;            // others of the same batches that are lost
   std::size_t rows_put_back = 0;        // others of the same batches that were learnt again
   std::vector<std::size_t> batches_removed = {};
+  std::size_t batches_reduced = 0;  // of which some copies of a row stay
   std::size_t batches_added = 0;
   std::size_t batches_swept = 0;
   std::size_t epochs = 0;
@@ -104,13 +106,18 @@ class Regressor {
   std::vector<double> sample(const Table& table, std::size_t count, std::uint64_t seed,
                              bool noise = true) const;
 
-  // Scores the predictions: one entry per target. Rows without a target are left out.
+  // Scores the predictions: one entry per target. Rows without a target are left out. Weighted, if the table has weights
+  // or the column of weights that the model was fitted with.
   std::vector<Metrics> evaluate(const Table& table, std::size_t threads = 0) const;
+
+  // Rows that are alike, feature by feature and target by target, are kept once and count together: a table that has each
+  // row twice is learnt like one that has each row once with the weight 2.
 
   // Learns new rows as new batches. Without the training rows the old messages stay as they are; with them the old
   // batches are swept too and the noise is learnt again.
   ChangeReport update(const Table& table, const ChangeOptions& options = {});
-  // Divides out the messages of the batches that contain the rows. Without the training rows whole batches are
+  // Divides out the messages of the batches that contain the rows. Of a row that was there several times, as many copies go
+  // as there are here, each with an equal share of the row's weight. Without the training rows whole batches are
   // forgotten; with them, the other rows are put back and everything is swept again.
   ChangeReport forget_rows(const Table& table, const ChangeOptions& options = {});
   ChangeReport forget_batch(std::size_t batch, const ChangeOptions& options = {});

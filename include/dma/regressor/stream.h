@@ -4,7 +4,7 @@
 //
 // The file is read twice: first to find the encoder, then to learn. While some rows are learnt, the next ones are read.
 // Memory does not grow with the file. Rows are shuffled within windows of 65,536 (fewer if they would take more
-// than 16 MB): shuffle a sorted file first.
+// than 16 MB): shuffle a sorted file first. Copies of a row in the same window are learnt together.
 //
 // One pass has its limits: there is no training NLL (NaN), and rows can neither be forgotten nor swept again. The noise
 // is learnt along the way (IndependentBelief::learn). FitReport::cavity scores each row as predicted before it was
@@ -43,6 +43,7 @@ struct StreamedTable {
   std::size_t rows = 0;  // of the file; of these
   std::size_t held_out = 0;
   std::size_t without_target = 0;
+  std::size_t without_weight = 0;
   std::size_t columns = 0;
   bool numeric_header = false;  // see Table
 };
