@@ -53,7 +53,8 @@ RC_GTEST_PROP(Scale, IsThatOfLongDoubles, (std::uint64_t seed)) {
   long double farthest = 0;
   for (const double x : numbers) farthest = std::max(farthest, std::abs(x - exact.mean));
   const long double reach_error = std::abs(scale.reach - farthest / exact.deviation);
-  RC_ASSERT(reach_error <= 1.2e-16 * std::abs(offset) / width * 4 + 1e-12);
+  // A few numbers may have a deviation far below the width that they were drawn with.
+  RC_ASSERT(reach_error <= (1.2e-16 * std::abs(offset) + 1e-14 * width) / exact.deviation + 1e-12);
 }
 
 TEST(Scale, HoldsForEverySize) {
