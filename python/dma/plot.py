@@ -6,7 +6,6 @@ Shades differ in lightness, so they can be told apart in grey too.
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
@@ -15,7 +14,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from scipy.stats import binom
 
 from dma import _columns, _compat
@@ -34,7 +33,6 @@ _ROWS = "#d55e00"
 
 _MARGIN = 0.25  # of the range of X, on either side of a band
 _CHANCE_LEVEL = 0.95
-_CHANCE_LABEL = "chance (95 %)"
 
 # Hinton: the lightness of the background is between those of the two signs.
 _GROUND, _POSITIVE, _NEGATIVE = "0.66", "#fff0a0", "#08306b"
@@ -55,7 +53,9 @@ def band(
 ) -> Axes:
     """Mean and interval along one feature, and the part of the interval that more rows could remove.
 
-    The part is ``mean +- z`` epistemic standard deviations, as far as it lies inside the interval.
+    The part is ``mean +- z`` epistemic standard deviations, as far as it lies inside the interval. An amount has a
+    median, and the part is that of its logarithm, which the axis shows; of a count it is where the mean may be,
+    and the interval has steps.
     The other features are held at their median; text, categories and booleans at their most frequent value.
     The plot extends a quarter of the range of X beyond either end.
 
@@ -91,26 +91,38 @@ def band(
     ('x0', 'y')
     """
     _check(model, output)
-    if points < 2:
-        raise ValueError(f"points must be at least 2, not {points!r}")
-    if not _columns.is_frame(X):
-        X = _compat.check_array(X, allow_nan=True, dtype=np.float64)
+    _require_points(points)
+    X = _table_of(model, X)
     place = _place(model, X, feature)
     seen = _column(X, place)
     observed = None if y is None else model._observed(y, len(seen))[:, output]
     along = _range(_numbers(model, seen, place), points)
     table = _others_at_median(model, X, place, along)
 
-    mean, epistemic, _ = (_output(part, output) for part in model.predict(table, return_cov_parts=True))
+    mean = _output(model.predict(table), output)
     lower, upper = (_output(end, output) for end in model.predict_interval(table, level))
-    width = NormalDist().inv_cdf(0.5 + level / 2) * np.sqrt(epistemic)
-    known = np.clip([mean - width, mean + width], lower, upper)
+    known = [_output(end, output) for end in _function_interval(model, table, level)]
+    count = model.kind_ == "count"
+    if not count:  # whose intervals need not contain the mean
+        known = [np.clip(end, lower, upper) for end in known]
 
     ax = _axes(ax)
-    ax.fill_between(along, lower, upper, color=_PALE, linewidth=0, label=f"{100 * level:g} % interval")
+    ax.fill_between(
+        along,
+        lower,
+        upper,
+        step="mid" if count else None,
+        color=_PALE,
+        linewidth=0,
+        label=f"{100 * level:g} % interval",
+    )
     ax.fill_between(along, *known, color=_MIDDLE, linewidth=0, label="epistemic part")
-    ax.plot(along, mean, color=_INK, label="mean")
+    ax.plot(along, mean, color=_INK, label="median" if model.kind_ == "amount" else "mean")
     _rows(ax, seen, observed)
+    if model.kind_ == "amount":
+        _log_axis(ax)
+    if count:
+        ax.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
     others = "\n(other features at their median)" if X.shape[1] > 1 else ""
     ax.set_xlabel(model._names()[place] + others)
     ax.set_ylabel(_target(model, output))
@@ -127,7 +139,8 @@ def calibration(
     """Share of rows inside the intervals of level 5, 10, ..., 95 %: on the diagonal if these are right.
 
     The grey band is where 95 % of the points would fall by chance, level by level, if every row were
-    independently inside with the stated probability.
+    independently inside with the stated probability. A count at the end of an interval counts in part, so that
+    chance matters less to counts than the band says.
 
     Parameters
     ----------
@@ -161,7 +174,7 @@ def calibration(
 
     ax = _axes(ax)
     everywhere, least, most = (np.concatenate([[0], part, [1]]) for part in (stated, least, most))
-    ax.fill_between(everywhere, least, most, color=_CHANCE, linewidth=0, label=_CHANCE_LABEL)
+    ax.fill_between(everywhere, least, most, color=_CHANCE, linewidth=0, label=_chance_label(model))
     ax.plot([0, 1], [0, 1], color="0.4", linewidth=1, linestyle="--", label="calibrated")
     ax.plot(stated, observed, color=_INK, marker="o", markersize=3.5, linewidth=1.2, label=what)
     ax.set(
@@ -178,7 +191,8 @@ def pit(
     """How many rows fall in each twentieth of their predicted distribution: flat if the model is calibrated.
 
     Too many in the middle: intervals are too wide; at both ends: too narrow; at one end: the mean is off. The
-    grey band is where 95 % of the bars would end by chance, bar by bar.
+    grey band is where 95 % of the bars would end by chance, bar by bar. A count is spread over all bars between the
+    probability below it and the probability up to it, so that chance matters less to counts than the band says.
 
     Parameters
     ----------
@@ -215,7 +229,7 @@ def pit(
         np.arange(bins) / bins, counts, 1 / bins, align="edge", color=_MIDDLE, edgecolor="white", label=what
     )
     # Drawn over the bars and transparent: what lies outside it is what matters.
-    ax.axhspan(least, most, color="0.3", alpha=0.25, linewidth=0, label=_CHANCE_LABEL)
+    ax.axhspan(least, most, color="0.3", alpha=0.25, linewidth=0, label=_chance_label(model))
     ax.axhline(scores["rows"] / bins, color="0.2", linewidth=1, linestyle="--", label="flat")
     ax.set(xlabel="predicted probability below", ylabel="rows", xlim=(0, 1))
     ax.set_ylim(0, 1.05 * max(counts.max(), most))
@@ -338,8 +352,22 @@ def _require_number(what: str, value: Any, count: int, whole: str = "the model")
         raise ValueError(f"there is no {what} {value!r}: {whole} has {count}, counted from 0")
 
 
+def _require_points(points: int) -> None:
+    if points < 2:
+        raise ValueError(f"points must be at least 2, not {points!r}")
+
+
 def _target(model: DMARegressor, output: int) -> str:
     return model._model.options.target[output]
+
+
+def _function_interval(model: DMARegressor, table: Any, level: float) -> tuple[np.ndarray, ...]:
+    """Where the function may be, without noise: a number, the median of an amount or the mean of a count."""
+    return model._shaped(model._model.function_interval(model._inputs(table), level, model._threads()))
+
+
+def _chance_label(model: DMARegressor) -> str:
+    return "chance (95 % or more)" if model.kind_ == "count" else "chance (95 %)"
 
 
 def _output(values: np.ndarray, output: int) -> np.ndarray:
@@ -377,6 +405,13 @@ def _input_names(model: DMARegressor, layer: int, count: int) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------- the rows of X
+
+
+def _table_of(model: DMARegressor, X: Any) -> Any:
+    """X as numbers, unless it is a frame."""
+    if not _columns.is_frame(X):
+        return _compat.check_array(X, allow_nan=True, dtype=np.float64)
+    return X
 
 
 def _place(model: DMARegressor, X: Any, feature: int | str) -> int:
@@ -486,6 +521,16 @@ def _date_axis(ax: Axes) -> None:
     ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
 
+def _log_axis(ax: Axes) -> None:
+    """Logarithms upwards, with plain numbers beside the ticks: 1, 2, 5 and so on, if there is room."""
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    roomy = np.log10(high / low) < 1.2 * _inches(ax)[1]
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if roomy else (1,)))
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
 def _chance(rows: int, probability: Any) -> np.ndarray:
     """Bounds between which a binomial count falls with probability 95 %."""
     tail = (1 - _CHANCE_LEVEL) / 2
@@ -569,8 +614,9 @@ def _legend_above(ax: Axes) -> None:
     columns = 2 if _inches(ax)[0] < 4 else 3
     lines = -(-len(labels) // columns)
     share = min((1.4 * lines + 1.2) * size / 72 / _inches(ax)[1], 0.6)
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, high + (high - low) * share / (1 - share))
+    scale = ax.yaxis.get_transform()
+    low, high = scale.transform(ax.get_ylim())
+    ax.set_ylim(*scale.inverted().transform([low, high + (high - low) * share / (1 - share)]))
     ax.legend(
         handles, labels, loc="upper center", ncol=columns, fontsize=size, columnspacing=1, borderpad=0.3
     )

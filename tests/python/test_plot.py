@@ -24,6 +24,8 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, size=(80, 3))
 y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=80)
 Y = np.column_stack([y, 10 * X[:, 1] + rng.normal(size=80)])
+amounts = 1000 * np.exp(y)
+counts = np.random.default_rng(2).poisson(np.exp(y))
 DRAWINGS = (dma.plot.band, dma.plot.calibration, dma.plot.pit, dma.plot.hinton, dma.plot.learning_curve)
 
 
@@ -40,6 +42,16 @@ def of_shapes() -> dma.DMARegressor:
 @pytest.fixture(scope="module")
 def two_outputs() -> dma.DMARegressor:
     return dma.DMARegressor(random_state=1, ensemble=2).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def of_amounts() -> dma.DMARegressor:
+    return dma.DMARegressor(random_state=1, ensemble=2, kind="amount").fit(X, amounts)
+
+
+@pytest.fixture(scope="module")
+def of_counts() -> dma.DMARegressor:
+    return dma.DMARegressor(random_state=1, ensemble=2, kind="count").fit(X, counts)
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +136,10 @@ def test_other_regressors_are_refused(function):
 
 @pytest.mark.parametrize("function", DRAWINGS)
 @pytest.mark.parametrize("size", [(3, 2.5), (8, 6)])
-def test_texts_do_not_overlap(model, of_frame, frame, function, size):
+def test_texts_do_not_overlap(model, of_amounts, of_counts, of_frame, frame, function, size):
     with plt.rc_context({"figure.figsize": size}):
-        require_readable(draw(function, model))
+        for one in (model, of_amounts, of_counts):
+            require_readable(draw(function, one))
         if function is dma.plot.band:
             require_readable(dma.plot.band(of_frame, frame, feature="sold"))
         else:
@@ -201,6 +214,48 @@ def test_band_of_the_second_output(two_outputs):
     np.testing.assert_array_equal(mean, two_outputs.predict(table)[:, 1])
     np.testing.assert_array_equal(labelled(ax.lines, "rows").get_ydata(), Y[:, 1])
     assert ax.get_ylabel() == "y1"
+
+
+def along_first(model, points):
+    """Where a band along the first feature predicts."""
+    table = np.tile(np.median(X, axis=0), (points, 1))
+    table[:, 0] = labelled(dma.plot.band(model, X, points=points).lines, "me").get_xdata()
+    return table
+
+
+def test_band_of_an_amount_is_positive(of_amounts):
+    table = along_first(of_amounts, 40)
+    ax = dma.plot.band(of_amounts, X, amounts, level=0.8, points=40)
+    along, median = labelled(ax.lines, "median").get_data()
+    np.testing.assert_allclose(median, of_amounts.predict_quantile(table, 0.5), rtol=1e-9)
+    outer = ends(labelled(ax.collections, "80 %"), along)
+    np.testing.assert_allclose(outer, of_amounts.predict_interval(table, 0.8), rtol=1e-12)
+    lower, upper = ends(labelled(ax.collections, "epistemic"), along)
+    assert (0 < outer[0]).all() and (outer[0] <= lower).all() and (upper <= outer[1]).all()
+    inside = (outer[0] < lower) & (upper < outer[1])
+    assert inside.sum() > 10
+    functions = of_amounts.sample_y(table[inside], 4000, noise=False)
+    found = [((functions <= end[inside, None]).mean(axis=1)).mean() for end in (lower, upper)]
+    np.testing.assert_allclose(found, [0.1, 0.9], atol=0.03)
+    assert ax.get_yscale() == "log" and labelled(ax.lines, "rows").get_ydata().min() > ax.get_ylim()[0]
+
+
+def test_band_of_a_count_has_steps(of_counts):
+    table = along_first(of_counts, 40)
+    ax = dma.plot.band(of_counts, X, counts, level=0.8, points=40)
+    along, mean = labelled(ax.lines, "mean").get_data()
+    np.testing.assert_array_equal(mean, of_counts.predict(table))
+    steps = labelled(ax.collections, "80 %")
+    assert (np.diff(steps.get_paths()[0].vertices, axis=0) == 0).any(axis=1).all()  # level or upright
+    least, most = of_counts.predict_interval(table, 0.8)
+    between = ends(steps, (along[1:] + along[:-1]) / 2)
+    np.testing.assert_array_equal(between[0], np.minimum(least[1:], least[:-1]))
+    np.testing.assert_array_equal(between[1], np.maximum(most[1:], most[:-1]))
+    lower, upper = ends(labelled(ax.collections, "epistemic"), along)
+    assert (0 < lower).all() and (lower < mean).all() and (mean < upper).all()
+    functions = of_counts.sample_y(table, 4000, noise=False)
+    found = [((functions <= end[:, None]).mean(axis=1)).mean() for end in (lower, upper)]
+    np.testing.assert_allclose(found, [0.1, 0.9], atol=0.03)
 
 
 @pytest.mark.parametrize("feature", ["size", "sold", "floors", "age", 0, 5])
