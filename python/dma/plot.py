@@ -408,10 +408,10 @@ def _input_names(model: DMARegressor, layer: int, count: int) -> list[str]:
 
 
 def _table_of(model: DMARegressor, X: Any) -> Any:
-    """X as numbers, unless it is a frame."""
+    """X with the columns that the model has, in its order."""
     if not _columns.is_frame(X):
         return _compat.check_array(X, allow_nan=True, dtype=np.float64)
-    return X
+    return X[model._names()] if model._finds_columns and set(model._names()) <= set(X.columns) else X
 
 
 def _place(model: DMARegressor, X: Any, feature: int | str) -> int:
