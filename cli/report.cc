@@ -196,9 +196,7 @@ Json class_metrics_json(const ClassMetrics& metrics) {
   }
   Json confusion = Json::array();
   for (std::size_t k = 0; k < metrics.classes; ++k) {
-    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics.classes);
-    confusion.push_back(
-        std::vector<std::size_t>(row, row + static_cast<std::ptrdiff_t>(metrics.classes)));
+    confusion.push_back(metrics.confusion_of(k));
   }
   return {{"log_loss", metrics.log_loss},
           {"brier", metrics.brier},

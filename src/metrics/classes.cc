@@ -56,11 +56,10 @@ double mean_recall(const ClassMetrics& metrics) {
   double sum = 0;
   double with_rows = 0;
   for (std::size_t k = 0; k < metrics.classes; ++k) {
-    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics.classes);
-    const auto rows =
-        std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics.classes), std::size_t{0});
+    const auto row = metrics.confusion_of(k);
+    const auto rows = std::accumulate(row.begin(), row.end(), std::size_t{0});
     if (rows == 0) continue;
-    sum += static_cast<double>(row[static_cast<std::ptrdiff_t>(k)]) / static_cast<double>(rows);
+    sum += static_cast<double>(row[k]) / static_cast<double>(rows);
     ++with_rows;
   }
   return sum / with_rows;

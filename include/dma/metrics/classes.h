@@ -33,6 +33,11 @@ struct ClassMetrics {
   std::array<ReliabilityBin, bins> reliability{};
   std::vector<std::size_t> confusion =
       {};  // rows by class and most probable class: classes x classes
+
+  // Of one class.
+  std::span<const std::size_t> confusion_of(std::size_t own) const {
+    return std::span(confusion).subspan(own * classes, classes);
+  }
 };
 
 // Targets are numbers of classes, probabilities rows x classes. Of equally probable classes the first counts as the most
