@@ -90,16 +90,14 @@ void add_confusion(const Encoder& encoder, const Scored& scored, Json& list) {
   if (!metrics || metrics->classes > most_confused) return;
   const std::vector<std::string>& names = encoder.targets.front().classes;
   for (std::size_t k = 0; k < metrics->classes; ++k) {
-    const auto row = metrics->confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics->classes);
-    const auto rows =
-        std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics->classes), 0.0);
+    const auto row = metrics->confusion_of(k);
+    const double rows = std::accumulate(row.begin(), row.end(), 0.0);
     for (std::size_t j = 0; j < metrics->classes; ++j) {
-      const double count = row[static_cast<std::ptrdiff_t>(j)];
       list.push_back({{"region", scored.region},
                       {"class", names[k]},
                       {"predicted", names[j]},
-                      {"rows", count_json(count)},
-                      {"share", rows == 0 ? 0 : count / rows}});
+                      {"rows", count_json(row[j])},
+                      {"share", rows == 0 ? 0 : row[j] / rows}});
     }
   }
 }

@@ -222,11 +222,8 @@ Json class_metrics_json(const ClassMetrics& metrics) {
   }
   Json confusion = Json::array();
   for (std::size_t k = 0; k < metrics.classes; ++k) {
-    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics.classes);
     Json counts = Json::array();
-    for (std::size_t j = 0; j < metrics.classes; ++j) {
-      counts.push_back(count_json(row[static_cast<std::ptrdiff_t>(j)]));
-    }
+    for (const double count : metrics.confusion_of(k)) counts.push_back(count_json(count));
     confusion.push_back(std::move(counts));
   }
   return {{"log_loss", metrics.log_loss},

@@ -163,10 +163,12 @@ py::tuple predict(const Regressor& self, const Rows& rows, std::size_t threads) 
   return py::make_tuple(mean, epistemic, noise);
 }
 
+// Of the value, or of the function.
+template <Interval (Predicted::*Ends)(const CentralLevel&) const>
 py::tuple interval(const Regressor& self, const Rows& rows, double level, std::size_t threads) {
   const auto [lower, upper] = answers<2>(
       self, rows, threads, [central = CentralLevel(level)](const Predicted& p, std::size_t) {
-        const Interval ends = p.interval(central);
+        const Interval ends = (p.*Ends)(central);
         return std::array{ends.lower, ends.upper};
       });
   return py::make_tuple(lower, upper);
@@ -569,7 +571,9 @@ Regressor from_bytes(const py::bytes& state) {
 void bind_predictions(py::class_<Regressor>& regressor) {
   const py::arg_v threads = py::arg("threads") = 0;
   regressor.def("predict", &predict, py::arg("rows"), threads)
-      .def("interval", &interval, py::arg("rows"), py::arg("level"), threads)
+      .def("interval", &interval<&Predicted::interval>, py::arg("rows"), py::arg("level"), threads)
+      .def("function_interval", &interval<&Predicted::function_interval>, py::arg("rows"),
+           py::arg("level"), threads)
       .def("quantile", &quantile, py::arg("rows"), py::arg("probability"), threads)
       .def("log_density", &compare<&Predicted::log_density>, py::arg("rows"), py::arg("targets"),
            threads)

@@ -61,10 +61,10 @@ double mean_recall(const ClassMetrics& metrics) {
   double sum = 0;
   double with_rows = 0;
   for (std::size_t k = 0; k < metrics.classes; ++k) {
-    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(k * metrics.classes);
-    const auto rows = std::accumulate(row, row + static_cast<std::ptrdiff_t>(metrics.classes), 0.0);
+    const auto row = metrics.confusion_of(k);
+    const double rows = std::accumulate(row.begin(), row.end(), 0.0);
     if (rows == 0) continue;
-    sum += row[static_cast<std::ptrdiff_t>(k)] / rows;
+    sum += row[k] / rows;
     ++with_rows;
   }
   return sum / with_rows;

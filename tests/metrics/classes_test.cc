@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -29,6 +30,7 @@ TEST(ClassMetrics, OfFourRowsByHand) {
   EXPECT_DOUBLE_EQ(metrics.accuracy, 0.5);
   EXPECT_DOUBLE_EQ(metrics.balanced_accuracy, (1 + 0 + 0.5) / 3);
   EXPECT_EQ(metrics.confusion, (std::vector<double>{1, 0, 0, 1, 0, 0, 1, 0, 1}));
+  EXPECT_TRUE(std::ranges::equal(metrics.confusion_of(2), std::vector<double>{1, 0, 1}));
   // Each row is in a bin of its own.
   EXPECT_NEAR(metrics.calibration_error, (0.3 + 0.4 + 0.5 + 0.4) / 4, 1e-15);
   EXPECT_EQ(metrics.reliability[10].rows, 1);

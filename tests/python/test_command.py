@@ -89,6 +89,14 @@ def test_the_order_of_columns_does_not_matter(files):
     dma("fit", csv, "--target", "price", "--seed", 3, "--epochs", 5, "--model", path)
     loaded = DMARegressor.load(path)
     assert_array_equal(loaded.predict(X), model.predict(X))
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    from dma.plot import band
+
+    for drawn in (frame, moved):  # neither has the order of the file
+        line = band(loaded, drawn, feature="size").lines[0]
+        assert_array_equal(line.get_xydata(), band(model, X, feature="size").lines[0].get_xydata())
+    plt.close("all")
 
 
 @pytest.mark.parametrize("belief", ["joint", "independent"])

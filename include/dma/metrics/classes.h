@@ -34,6 +34,11 @@ struct ClassMetrics {
   std::array<ReliabilityBin, bins> reliability{};
   // The weight of the rows by class and most probable class: classes x classes.
   std::vector<double> confusion = {};
+
+  // Of one class.
+  std::span<const double> confusion_of(std::size_t own) const {
+    return std::span(confusion).subspan(own * classes, classes);
+  }
 };
 
 // Targets are numbers of classes, probabilities rows x classes. Of equally probable classes the first counts as the most
