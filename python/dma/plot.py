@@ -189,7 +189,7 @@ def calibration(
     scores, what = _scores(model, "calibration", X, y, output)
     stated = np.array(list(scores["coverage_curve"]))
     observed = np.array(list(scores["coverage_curve"].values()))
-    least, most = _chance(scores["rows"], stated) / scores["rows"]
+    least, most = _chance(scores["rows"], stated)
 
     ax = _axes(ax)
     everywhere, least, most = (np.concatenate([[0], part, [1]]) for part in (stated, least, most))
@@ -240,8 +240,8 @@ def pit(
     """
     scores, what = _scores(model, "pit", X, y, output)
     counts = np.asarray(scores["pit"])
-    bins = len(counts)
-    least, most = _chance(scores["rows"], 1 / bins)
+    bins, rows = len(counts), counts.sum()  # with weights, what they sum to
+    least, most = rows * _chance(rows, 1 / bins)
 
     ax = _axes(ax)
     ax.bar(
@@ -249,7 +249,7 @@ def pit(
     )
     # Drawn over the bars and transparent: what lies outside it is what matters.
     ax.axhspan(least, most, color="0.3", alpha=0.25, linewidth=0, label=_chance_label(model))
-    ax.axhline(scores["rows"] / bins, color="0.2", linewidth=1, linestyle="--", label="flat")
+    ax.axhline(rows / bins, color="0.2", linewidth=1, linestyle="--", label="flat")
     ax.set(xlabel="predicted probability below", ylabel="rows", xlim=(0, 1))
     ax.set_ylim(0, 1.05 * max(counts.max(), most))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
@@ -316,7 +316,7 @@ def reliability(
         np.array([one[part] for one in bins]) for part in ("rows", "confidence", "accuracy")
     )
     seen = rows > 0
-    least, most = _chance(rows[seen], stated[seen]) / rows[seen]
+    least, most = _chance(rows[seen], stated[seen])
 
     ax = _axes(ax)
     ax.bar(
@@ -1051,9 +1051,10 @@ def _log_axis(ax: Axes) -> None:
 
 
 def _chance(rows: Any, probability: Any) -> np.ndarray:
-    """Bounds between which a binomial count falls with probability 95 %."""
+    """Bounds between which the share of rows falls with probability 95 %. Weights count as so many rows."""
     tail = (1 - _CHANCE_LEVEL) / 2
-    return np.array([binom.ppf(tail, rows, probability), binom.ppf(1 - tail, rows, probability)])
+    whole = np.maximum(np.rint(rows), 1)
+    return np.array([binom.ppf(end, whole, probability) for end in (tail, 1 - tail)]) / whole
 
 
 def _square(column: int, row: int, side: float) -> list[tuple[float, float]]:

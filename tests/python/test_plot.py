@@ -426,6 +426,21 @@ def test_pit_is_the_histogram(two_outputs, rows):
     assert labelled(ax.lines, "flat").get_ydata()[0] == n / 20
 
 
+def test_weights_count_as_so_many_rows():
+    """A row may count as a part of one, or as several."""
+    weights = np.random.default_rng(3).uniform(0.2, 2.5, size=80)
+    of_weights = dma.DMARegressor(random_state=1, hidden=5, ensemble=4).fit(X, y, sample_weight=weights)
+    ax = dma.plot.pit(of_weights)
+    bars = np.array([bar.get_height() for bar in ax.containers[0]])
+    assert labelled(ax.lines, "flat").get_ydata()[0] == pytest.approx(bars.mean())
+    assert np.isfinite(labelled(ax.patches, "chance").get_extents().bounds).all()
+    classes = dma.DMAClassifier(random_state=1, hidden=5, ensemble=2).fit(X, labels, sample_weight=weights)
+    ax = dma.plot.reliability(classes)
+    assert np.isfinite(labelled(ax.collections, "chance").get_segments()).all()
+    expected = np.rint(classes.cavity_scores_["confusion"]).astype(int)
+    assert [int(text.get_text()) for text in dma.plot.confusion(classes).texts] == expected.ravel().tolist()
+
+
 @pytest.mark.parametrize("function", [dma.plot.calibration, dma.plot.pit])
 def test_scores_say_what_is_wrong(model, function):
     with pytest.raises(ValueError, match="give both X and y"):
@@ -587,13 +602,14 @@ def test_reliability_says_what_is_wrong(classifier):
 @pytest.mark.parametrize("rows", [(), (X[:40], labels[:40])])
 def test_confusion_is_what_evaluate_says(classifier, rows):
     ax = dma.plot.confusion(classifier, *rows)
-    expected = (classifier.evaluate(*rows) if rows else classifier.cavity_scores_)["confusion"]
+    scores = classifier.evaluate(*rows) if rows else classifier.cavity_scores_
+    expected = scores["confusion"]
     numbers = {text.get_position(): int(text.get_text()) for text in ax.texts}
     assert numbers == {(column, row): count for (row, column), count in np.ndenumerate(expected)}
     np.testing.assert_allclose(ax.images[0].get_array(), expected / expected.sum(axis=1, keepdims=True))
     for axis in (ax.xaxis, ax.yaxis):
         assert [label.get_text() for label in axis.get_ticklabels()] == list(classifier.classes_)
-    assert f"{expected.sum()} rows" in ax.get_xlabel()
+    assert f"{scores['rows']} rows" in ax.get_xlabel()
 
 
 def test_confusion_of_many_classes_leaves_the_numbers_out(of_many):
