@@ -234,7 +234,8 @@ TEST(Report, RespondsToColumnsOfEveryKind) {
   }
   const std::string data = scratch.file("t.csv", text);
   const std::string model_path = scratch.path("m");
-  ASSERT_EQ(run("fit " + shell_word(data) + " --target y --model " + shell_word(model_path) + quick)
+  ASSERT_EQ(run("fit " + shell_word(data) + " --target y --kind number --model " +
+                shell_word(model_path) + quick)
                 .status,
             0);
   const json response = figure(page_of(model_path), "response");
