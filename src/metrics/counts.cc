@@ -82,15 +82,23 @@ double log_probability(const CountPart& part, double count) {
   return std::lgamma(count + r) - std::lgamma(r) - std::lgamma(count + 1) + largest + std::log(sum);
 }
 
-double cdf(const CountPart& part, double count) {
-  if (count < 0) return 0;
-  if (std::isinf(count)) return 1;
+namespace {
+
+// The probability of at most so many, as a smooth function that is right at whole numbers from 0 on.
+double smooth_cdf(const CountPart& part, double count) {
   double sum = 0;
   for (std::size_t k = 0; k < part.nodes; ++k) {
-    sum += part.share[k] * special::incomplete_beta(part.shape, std::floor(count) + 1,
+    sum += part.share[k] * special::incomplete_beta(part.shape, count + 1,
                                                     part.shape / (part.shape + part.mean[k]));
   }
   return sum;
+}
+
+}  // namespace
+
+double cdf(const CountPart& part, double count) {
+  if (count < 0) return 0;
+  return std::isinf(count) ? 1 : smooth_cdf(part, std::floor(count));
 }
 
 double quantile(const CountPart& part, double probability) {
@@ -124,24 +132,43 @@ double CountMixture::quantile(double probability) const {
   return first_at_least([&](double n) { return cdf(n); }, probability);
 }
 
-// What lies beyond the last of a million values adds nothing that is seen. Where there are many numbers, equal groups of
-// them have the mean of their first and last.
+namespace {
+
+// The sum over the whole numbers [begin, end) of a function that is smooth where there are many: then it is the integral
+// from begin - 1/2 on, by Gauss's rule in parts that are the shorter the nearer they are to the begin, where it may be steep.
+template <class F>
+double sum_between(double begin, double end, const F& f) {
+  constexpr double most_terms = 256;
+  double sum = 0;
+  if (end - begin <= most_terms) {
+    for (double n = begin; n < end; ++n) sum += f(n);
+    return sum;
+  }
+  static const special::QuadratureRule rule = special::gauss_legendre(16);
+  constexpr std::array<double, 5> ends{0, 1.0 / 64, 1.0 / 16, 1.0 / 4, 1};
+  for (std::size_t part = 0; part + 1 < ends.size(); ++part) {
+    const double first = begin - 0.5 + ends[part] * (end - begin);
+    const double half = (ends[part + 1] - ends[part]) * (end - begin) / 2;
+    for (std::size_t k = 0; k < rule.nodes.size(); ++k) {
+      sum += half * rule.weights[k] * f(first + half * (1 + rule.nodes[k]));
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+// What lies beyond the last of a million values adds nothing that is seen.
 double CountMixture::ranked_score(double count) const {
   constexpr double last = 1 - 1e-6;
-  constexpr double most_groups = 1000;
-  const auto sum_between = [&](double begin, double end, bool reached) {
-    const auto miss = [&](double n) { return square(reached ? 1 - cdf(n) : cdf(n)); };
-    const double size = std::max(1.0, std::ceil((end - begin) / most_groups));
+  const auto below = [&](double n) {
     double sum = 0;
-    for (double first = begin; first < end; first += size) {
-      const double last_one = std::min(first + size, end) - 1;
-      const double mean = last_one > first ? (miss(first) + miss(last_one)) / 2 : miss(first);
-      sum += (last_one - first + 1) * mean;
-    }
+    for (const CountPart& part : parts_) sum += part.weight * smooth_cdf(part, n);
     return sum;
   };
-  return sum_between(0, count, false) +
-         sum_between(count, std::max(count, quantile(last)) + 1, true);
+  const double end = std::max(count, quantile(last)) + 1;
+  return sum_between(0, count, [&](double n) { return square(below(n)); }) +
+         sum_between(count, end, [&](double n) { return square(1 - below(n)); });
 }
 
 // Var y = E[mu] + E[mu^2] / shape + Var[mu]. The noise's share is what the variance would be if the function were known.
