@@ -134,21 +134,20 @@ double CountMixture::quantile(double probability) const {
 
 namespace {
 
-// The sum over the whole numbers [begin, end) of a function that is smooth where there are many: then it is the integral
-// from begin - 1/2 on, by Gauss's rule in parts that are the shorter the nearer they are to the begin, where it may be steep.
+// The sum over the whole numbers [begin, end). The first of them may differ by much; where there are many more, it is the
+// integral of a smooth function, by Gauss's rule in parts that are the shorter the nearer they are to the begin.
 template <class F>
 double sum_between(double begin, double end, const F& f) {
-  constexpr double most_terms = 256;
+  constexpr double most_terms = 128;
   double sum = 0;
-  if (end - begin <= most_terms) {
-    for (double n = begin; n < end; ++n) sum += f(n);
-    return sum;
-  }
+  for (double n = begin; n < std::min(end, begin + most_terms); ++n) sum += f(n);
+  const double rest = end - begin - most_terms;
+  if (rest <= 0) return sum;
   static const special::QuadratureRule rule = special::gauss_legendre(16);
   constexpr std::array<double, 5> ends{0, 1.0 / 64, 1.0 / 16, 1.0 / 4, 1};
   for (std::size_t part = 0; part + 1 < ends.size(); ++part) {
-    const double first = begin - 0.5 + ends[part] * (end - begin);
-    const double half = (ends[part + 1] - ends[part]) * (end - begin) / 2;
+    const double first = begin + most_terms - 0.5 + ends[part] * rest;
+    const double half = (ends[part + 1] - ends[part]) * rest / 2;
     for (std::size_t k = 0; k < rule.nodes.size(); ++k) {
       sum += half * rule.weights[k] * f(first + half * (1 + rule.nodes[k]));
     }

@@ -190,7 +190,7 @@ Example of_a_count(std::uint64_t seed) {
   Example example = random_example(seed, 1);
   const double target = std::floor(std::exp(special::Random(seed + 2).uniform(-1, 3)));
   example.target = {target};
-  example.likelihood = std::make_shared<CountLikelihood>(log_rate, false, dispersion);
+  example.likelihood = std::make_shared<CountLikelihood>(CountRates{log_rate}, false, dispersion);
   example.observe = [target](const Example&, Rule, NetworkGraph& network) {
     const Variable rate = network.graph.variable();
     const auto sum = network.graph.add(WeightedSum{std::vector<double>{1, 1}}, rate,

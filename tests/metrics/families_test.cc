@@ -94,7 +94,7 @@ RC_GTEST_PROP(CountPrediction, RankedScoreIsASum, (std::uint64_t seed)) {
   for (double n = 0; n <= std::max(y, p.quantile(1 - 1e-12)); ++n) {
     sum += std::pow(p.cdf(n) - (n >= y ? 1 : 0), 2);
   }
-  const double allowed = p.quantile(1 - 1e-6) < 256 ? 1e-7 : 1e-3;
+  const double allowed = p.quantile(1 - 1e-6) < 128 ? 1e-7 : 1e-4;
   RC_ASSERT(std::abs(p.crps(y) - sum) < allowed * (1 + sum));
 }
 
