@@ -17,7 +17,8 @@ constexpr double least_variation = 0.3;
 constexpr std::size_t most_trial_rows = 1000;
 constexpr std::size_t least_trial_rows = 20;
 constexpr std::size_t trial_units = 5, trial_networks = 3, trial_epochs = 36;
-constexpr double least_gain = 0.02;  // nats per row
+// Nats per row. A small network gains more by the logarithm than the mixture that will be fitted.
+constexpr double least_gain = 0.05;
 
 bool could_be_amount(const Column& column) {
   if (column.is_text) return false;

@@ -703,9 +703,13 @@ std::optional<Architecture> affordable(const Architecture& like,
 
 }  // namespace
 
-std::vector<Architecture> default_shapes(const Architecture& like, bool linear, std::size_t rows) {
-  std::vector<std::vector<std::size_t>> all{{5}, {20}, {20, 20}, {30, 30, 30}};
-  if (linear) all.insert(all.begin(), std::vector<std::size_t>{});
+std::vector<Architecture> default_shapes(const Architecture& like, bool classes, std::size_t rows) {
+  std::vector<std::vector<std::size_t>> all{{5}, {20}, {20, 20}};
+  if (classes) {
+    all.insert(all.begin(), std::vector<std::size_t>{});
+  } else {
+    all.push_back({30, 30, 30});
+  }
   std::vector<Architecture> shapes;
   for (const auto& hidden : all) {
     auto shape = affordable(like, hidden, rows);
