@@ -22,18 +22,13 @@ Text is one-hot encoded and a missing text is a category; numbers are standardis
 with a column that says so. Boosting gets numbers as they are. All of it is learnt from the training rows.
 
 "ll" is what dma benchmark ranks by: the mean log-probability of the true class, so minus "log_loss". Probabilities
-below 1e-15 count as 1e-15, "clipped" says how many. "calibration_error" has 15 bins (Guo et al. 2017).
+below 1e-15 count as 1e-15, "clipped" says how many. "calibration_error" has 15 bins (Guo et al. 2017), each with the
+rows of all splits, since one split has few.
 
 Needs python3-sklearn and python3-pandas.
 """
-import argparse
-import concurrent.futures
-import gzip
 import json
 import math
-import multiprocessing
-import os
-import pathlib
 import time
 import warnings
 
@@ -51,6 +46,8 @@ import sklearn.neural_network
 import sklearn.pipeline
 import sklearn.preprocessing
 
+import rival_runs
+
 TARGETS = {"titanic": "survived"}  # elsewhere the last column
 SMALLEST = 1e-15
 BINS = 15
@@ -59,10 +56,16 @@ BINS = 15
 # ---------------------------------------------------------------------------------------------- scores
 
 
-def calibration_error(right, confidence):
-    """Mean over rows of |share of right ones - mean confidence| in the row's bin."""
-    bins = np.ceil(confidence * BINS).astype(int).clip(1, BINS)
-    return np.abs(np.bincount(bins, right - confidence)).sum() / len(right)
+def bin_sums(right, confidence):
+    """Of 1 - confidence where the class is right, else of -confidence. An edge belongs to the bin above, as dma's do."""
+    bins = (confidence * BINS).astype(int).clip(max=BINS - 1)
+    return np.bincount(bins, right - confidence, BINS)
+
+
+def calibration_error(splits):
+    """Mean over rows of |share of right ones - mean confidence| in the row's bin, all splits together."""
+    sums = np.sum([split["bin_sums"] for split in splits], axis=0)
+    return float(np.abs(sums).sum() / sum(split["test_rows"] for split in splits))
 
 
 def class_scores(y, probabilities):
@@ -77,12 +80,15 @@ def class_scores(y, probabilities):
         "brier": ((probabilities - true) ** 2).sum(1).mean(),
         "accuracy": right.mean(),
         "balanced_accuracy": np.mean([right[y == k].mean() for k in np.unique(y)]),
-        "calibration_error": calibration_error(right, probabilities.max(1)),
-        "clipped": (of_true < SMALLEST).sum(),
     }
     if probabilities.shape[1] == 2 and len(np.unique(y)) == 2:
         scores["auc"] = sklearn.metrics.roc_auc_score(y, probabilities[:, 1])
-    return {key: float(value) for key, value in scores.items()}
+    return {
+        **{key: float(value) for key, value in scores.items()},
+        "clipped": int((of_true < SMALLEST).sum()),
+        "test_rows": len(y),
+        "bin_sums": bin_sums(right, probabilities.max(1)).tolist(),
+    }
 
 
 # --------------------------------------------------------------------------------------------- rivals
@@ -164,28 +170,17 @@ METHODS = {
 # ----------------------------------------------------------------------------------------------- sets
 
 
-def plain_or_packed(folder, name):
-    plain = folder / name
-    return plain if plain.exists() else folder / f"{name}.gz"
-
-
-def read_splits(folder, name):
-    path = plain_or_packed(folder, name + ".splits.json")
-    with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as file:
-        return json.load(file)["test"]
-
-
 def read_set(folder, name):
     """Inputs, and the number of each row's class."""
-    table = pd.read_csv(plain_or_packed(folder, name + ".csv"))
+    with rival_runs.opened(folder, name + ".csv") as file:
+        table = pd.read_csv(file)
     target = table.pop(TARGETS.get(name, table.columns[-1]))
     return table, np.unique(target.astype(str), return_inverse=True)[1]
 
 
 def sets_in(folder):
     """Small ones first."""
-    names = sorted({path.name.split(".splits.json")[0] for path in folder.glob("*.splits.json*")})
-    return sorted(names, key=lambda name: len(read_set(folder, name)[1]))
+    return sorted(rival_runs.set_names(folder), key=lambda name: len(read_set(folder, name)[1]))
 
 
 def encoder(table, fills_gaps):
@@ -209,7 +204,7 @@ def run_split(folder, name, split, method, options):
     # They are about the default limit of iterations, and classes with few rows.
     warnings.simplefilter("ignore")
     table, y = read_set(folder, name)
-    test = np.array(read_splits(folder, name)[split])
+    test = np.array(rival_runs.read_splits(folder, name)[split])
     train = np.setdiff1d(np.arange(len(y)), test)
     seed = split + 1
     if method == "GP":
@@ -228,16 +223,14 @@ def run_split(folder, name, split, method, options):
 # --------------------------------------------------------------------------------------------- report
 
 
-def summary(name, scores):
-    result = {"name": name, "splits": len(scores), "per_split": scores}
-    for key in scores[0]:
-        values = np.array([score[key] for score in scores if key in score])
-        if key in ("rows", "clipped"):
-            result[key] = int(values.sum() if key == "clipped" else values.max())
-            continue
-        result[key] = float(values.mean())
-        if len(values) > 1:
-            result[key + "_se"] = float(values.std(ddof=1) / math.sqrt(len(values)))
+def summary(name, splits):
+    result = {"name": name, "splits": len(splits), "per_split": splits}
+    for key in ("ll", "log_loss", "brier", "accuracy", "balanced_accuracy", "auc", "seconds"):
+        if all(key in split for split in splits):
+            result.update(rival_runs.mean_and_error(key, np.array([split[key] for split in splits])))
+    result["calibration_error"] = calibration_error(splits)
+    result["clipped"] = sum(split["clipped"] for split in splits)
+    result["rows"] = max(split["rows"] for split in splits)
     return result
 
 
@@ -278,7 +271,7 @@ def print_summary(results, sets, methods):
         "brier": "Brier score",
         "accuracy": "accuracy",
         "balanced_accuracy": "balanced accuracy",
-        "calibration_error": f"expected calibration error, {BINS} bins",
+        "calibration_error": f"expected calibration error, {BINS} bins, all splits together",
         "auc": "area under the curve, two classes",
         "seconds": "seconds per fit",
     }
@@ -295,47 +288,14 @@ def write_report(path, results, methods):
     path.write_text(json.dumps({"settings": settings}))
 
 
-def arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__.split("\n", maxsplit=1)[0], epilog="More at the top of this file."
-    )
-    parser.add_argument("--data", type=pathlib.Path, required=True, metavar="DIR")
-    parser.add_argument("--out", type=pathlib.Path, required=True, metavar="FILE")
-    parser.add_argument("--sets", nargs="+", metavar="NAME", help="default: all in the folder")
-    parser.add_argument("--methods", nargs="+", metavar="NAME", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--splits", type=int, metavar="N", help="only the first N of each set")
-    parser.add_argument("--processes", type=int, metavar="N", help="default: one per core")
-    parser.add_argument(
-        "--gp-rows", type=int, default=2000, metavar="N", help="most rows for the GP; default: %(default)s"
-    )
-    return parser.parse_args()
-
-
 def main():
-    options = arguments()
-    known = sets_in(options.data)
-    unknown = set(options.sets or ()) - set(known)
-    if unknown or not known:
-        raise SystemExit(
-            f"class_rivals.py: {options.data} has no set {', '.join(sorted(unknown))}; it has {', '.join(known)}"
-        )
-    sets, methods = options.sets or known, options.methods
-    os.environ["OMP_NUM_THREADS"] = "1"  # of each process; scikit-learn would start one per core in each
-    spawn = multiprocessing.get_context("spawn")
+    options = rival_runs.option_parser(__doc__, METHODS).parse_args()
+    sets, methods = rival_runs.chosen_sets(options, sets_in(options.data)), options.methods
     results = {}
-    with concurrent.futures.ProcessPoolExecutor(options.processes, spawn) as pool:
-        jobs = {}
-        for name in sets:
-            splits = len(read_splits(options.data, name))
-            for method in methods:
-                jobs[name, method] = [
-                    pool.submit(run_split, options.data, name, split, method, options)
-                    for split in range(min(splits, options.splits or splits))
-                ]
-        for (name, method), splits in jobs.items():
-            results[name, method] = summary(name, [job.result() for job in splits])
-            print(f"{name:<12} {method:<18} log loss {cell(results[name, method], 'log_loss')}", flush=True)
-            write_report(options.out, results, methods)
+    for name, method, splits in rival_runs.run_all(run_split, sets, options):
+        results[name, method] = summary(name, splits)
+        print(f"{name:<12} {method:<18} log loss {cell(results[name, method], 'log_loss')}", flush=True)
+        write_report(options.out, results, methods)
     print_summary(results, sets, methods)
 
 

@@ -16,21 +16,17 @@ Each is used as its users would, with default settings and no tuning:
 
 Needs python3-sklearn and python3-torch.
 """
-import argparse
 import collections
-import concurrent.futures
-import gzip
 import json
 import math
-import multiprocessing
-import os
-import pathlib
 import time
 
 import numpy as np
 import sklearn.ensemble
 import sklearn.model_selection
 import torch
+
+import rival_runs
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 PROBABILITIES = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
@@ -239,34 +235,17 @@ METHODS = {
 # ----------------------------------------------------------------------------------------------- sets
 
 
-def opened(folder, name):
-    plain = folder / name
-    return (
-        open(plain, encoding="utf-8") if plain.exists() else gzip.open(f"{plain}.gz", "rt", encoding="utf-8")
-    )
-
-
-def sets_in(folder):
-    endings = (".splits.json", ".splits.json.gz")
-    found = sorted(
-        {path.name.split(".splits.json")[0] for path in folder.iterdir() if path.name.endswith(endings)}
-    )
-    return {PUBLISHED.get(file, file): file for file in found}
-
-
 def read_set(folder, file):
-    with opened(folder, file + ".csv") as table:
-        rows = np.loadtxt(table, delimiter=",", skiprows=1)
-    with opened(folder, file + ".splits.json") as splits:
-        return rows, json.load(splits)["test"]
+    with rival_runs.opened(folder, file + ".csv") as table:
+        return np.loadtxt(table, delimiter=",", skiprows=1)
 
 
 def run_split(folder, file, split, name, options):
     """Everything is standardised by the training rows; the scores are in the target's unit."""
     torch.set_num_threads(1)
-    rows, splits = read_set(folder, file)
+    rows = read_set(folder, file)
     is_test = np.zeros(len(rows), bool)
-    is_test[splits[split]] = True
+    is_test[rival_runs.read_splits(folder, file)[split]] = True
     train, test = rows[~is_test], rows[is_test]
     shift, scale = train.mean(0), train.std(0)
     scale[scale == 0] = 1
@@ -291,54 +270,28 @@ def summary(name, scores):
         if key == "coverage":
             result[key] = {f"{level:g}": share for level, share in zip(LEVELS, values.mean(0).tolist())}
             continue
-        result[key] = float(values.mean())
-        if len(scores) > 1:
-            result[key + "_se"] = float(values.std(ddof=1) / math.sqrt(len(scores)))
+        result.update(rival_runs.mean_and_error(key, values))
     return result
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__.split("\n", maxsplit=1)[0], epilog="More at the top of this file."
-    )
-    parser.add_argument("--data", type=pathlib.Path, required=True, metavar="DIR")
-    parser.add_argument("--out", type=pathlib.Path, required=True, metavar="FILE")
-    parser.add_argument("--sets", nargs="+", metavar="NAME", help="default: all in the folder")
-    parser.add_argument("--methods", nargs="+", metavar="NAME", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--splits", type=int, metavar="N", help="only the first N of each set")
-    parser.add_argument("--processes", type=int, metavar="N", help="default: one per core")
+    parser = rival_runs.option_parser(__doc__, METHODS)
     parser.add_argument("--device", default="cpu", metavar="NAME", help="for the GP; default: %(default)s")
-    parser.add_argument("--gp-rows", type=int, default=2000, metavar="N", help="default: %(default)s")
     return parser.parse_args()
 
 
 def main():
     options = arguments()
-    known = sets_in(options.data)
-    unknown = set(options.sets or ()) - set(known)
-    if unknown or not known:
-        raise SystemExit(
-            f"rivals.py: {options.data} has no set {', '.join(sorted(unknown))}; it has {', '.join(known)}"
-        )
+    known = {PUBLISHED.get(file, file): file for file in rival_runs.set_names(options.data)}
+    files = [known[shown] for shown in rival_runs.chosen_sets(options, known)]
     report = {name: {"sets": []} for name in options.methods}
-    os.environ["OMP_NUM_THREADS"] = "1"  # of each process; scikit-learn would start one per core in each
-    # A process that is forked cannot use CUDA.
-    spawn = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(options.processes, spawn) as pool:
-        jobs = {}
-        for shown in options.sets or known:
-            splits = len(read_set(options.data, known[shown])[1])
-            for name in options.methods:
-                jobs[shown, name] = [
-                    pool.submit(run_split, options.data, known[shown], split, name, options)
-                    for split in range(min(splits, options.splits or splits))
-                ]
-        for (shown, name), splits in jobs.items():
-            result = summary(shown, [job.result() for job in splits])
-            report[name]["sets"].append(result)
-            likelihood = f"LL {result['ll']:.3f}" if "ll" in result else ""
-            print(f"{shown:<10} {name:<20} RMSE {result['rmse']:<9.4g} {likelihood}", flush=True)
-            options.out.write_text(json.dumps({"settings": report}))
+    for file, name, scores in rival_runs.run_all(run_split, files, options):
+        shown = PUBLISHED.get(file, file)
+        result = summary(shown, scores)
+        report[name]["sets"].append(result)
+        likelihood = f"LL {result['ll']:.3f}" if "ll" in result else ""
+        print(f"{shown:<10} {name:<20} RMSE {result['rmse']:<9.4g} {likelihood}", flush=True)
+        options.out.write_text(json.dumps({"settings": report}))
 
 
 if __name__ == "__main__":

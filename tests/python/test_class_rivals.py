@@ -1,6 +1,6 @@
 """bench/class_rivals.py: its scores against scikit-learn's, and every rival on rows whose truth is known."""
 
-import importlib.util
+import importlib
 import json
 import pathlib
 import subprocess
@@ -11,10 +11,8 @@ import pytest
 import sklearn.metrics
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "class_rivals.py"
-spec = importlib.util.spec_from_file_location("class_rivals", SCRIPT)
-assert spec is not None and spec.loader is not None
-rivals = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(rivals)
+sys.path.insert(0, str(SCRIPT.parent))
+rivals = importlib.import_module("class_rivals")
 
 
 def test_scores_are_scikit_learns():
@@ -32,12 +30,20 @@ def test_scores_are_scikit_learns():
     assert scores["auc"] == pytest.approx(sklearn.metrics.roc_auc_score(y, second))
 
 
+def split_of(right, confidence):
+    return {"test_rows": len(right), "bin_sums": rivals.bin_sums(np.array(right), np.array(confidence))}
+
+
 def test_calibration_error_is_that_of_the_bins():
-    right = np.array([1, 0, 1, 1])
-    # The first two share the bin up to 10 / 15, the edge included; the others are in one each.
-    confidence = np.array([0.65, 10 / 15, 0.8, 1.0])
-    expected = (abs(1 - 0.65 - 10 / 15) + 0.2 + 0) / 4
-    assert rivals.calibration_error(right, confidence) == pytest.approx(expected)
+    # The second and the third share the bin from 10 / 15 on, the edge included; the others are in one each.
+    split = split_of([1, 0, 1, 1], [0.65, 10 / 15, 0.7, 1.0])
+    assert rivals.calibration_error([split]) == pytest.approx((0.35 + abs(1 - 10 / 15 - 0.7) + 0) / 4)
+
+
+def test_the_splits_share_their_bins():
+    # Each split alone misses by 0.5; in one bin the two make up for each other.
+    splits = [split_of([1], [0.5]), split_of([0, 1], [0.5, 0.8])]
+    assert rivals.calibration_error(splits) == pytest.approx(0.2 / 3)
 
 
 def test_a_probability_of_zero_is_counted():
@@ -97,6 +103,7 @@ def test_the_report_has_a_figure_per_method_and_set(folder, tmp_path):
         assert (figures["name"], figures["splits"]) == ("thirds", 2)
         each = [split["log_loss"] for split in figures["per_split"]]
         assert figures["ll"] == pytest.approx(-np.mean(each))
+        assert figures["calibration_error"] == rivals.calibration_error(figures["per_split"])
         assert figures["ll_se"] == pytest.approx(abs(each[0] - each[1]) / 2)
     wrong = subprocess.run([*command, "--sets", "none"], capture_output=True, text=True)
     assert wrong.returncode == 1

@@ -1,6 +1,6 @@
 """bench/rivals.py: its scores against samples, and every rival on rows whose truth is known."""
 
-import importlib.util
+import importlib
 import json
 import math
 import os
@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "rivals.py"
-spec = importlib.util.spec_from_file_location("rivals", SCRIPT)
-assert spec is not None and spec.loader is not None
-rivals = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(rivals)
+sys.path.insert(0, str(SCRIPT.parent))
+rivals = importlib.import_module("rivals")
 
 
 def test_scores_of_a_mixture_are_those_of_its_samples():
