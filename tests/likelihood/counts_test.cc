@@ -43,6 +43,36 @@ TEST(Counts, TermsAreTheDerivativesOfTheLoss) {
   EXPECT_NEAR(terms->mean_nll(values), sum / 5, 1e-10);
 }
 
+// A row of weight 2 is two rows: in the loss, the curvature and the gradient, what is learnt and what is scored.
+TEST(Counts, AWeightIsSoManyRows) {
+  const std::vector<double> once{0, 2, 9}, weights{2, 1, 3}, copies{0, 0, 2, 9, 9, 9};
+  const std::vector<double> values{0.3, -1, 0.8}, repeated{0.3, 0.3, -1, 0.8, 0.8, 0.8};
+  const std::vector<double> variance(3, 0.1), variances(6, 0.1);
+  CountLikelihood likelihood(CountRates{1.2, 4}, true, 0.4);
+  const auto weighted = likelihood.terms({once, weights});
+  const auto alone = likelihood.terms(once);
+  const auto separate = likelihood.terms(copies);
+  EXPECT_EQ(weighted->weight(), 6);
+  EXPECT_NEAR(weighted->loss(values), separate->loss(repeated), 1e-12);
+  EXPECT_NEAR(weighted->mean_nll(values), separate->mean_nll(repeated), 1e-12);
+  std::vector<double> root(3), slope(3), own_root(3), own_slope(3);
+  weighted->expand(0, values, root.data(), slope.data());
+  alone->expand(0, values, own_root.data(), own_slope.data());
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_NEAR(root[n] * root[n], weights[n] * own_root[n] * own_root[n], 1e-12);
+    EXPECT_NEAR(root[n] * slope[n], weights[n] * own_root[n] * own_slope[n], 1e-12);
+  }
+  EXPECT_NEAR(likelihood.mean_nll({once, weights}, {values, variance}),
+              likelihood.mean_nll(copies, {repeated, variances}), 1e-12);
+  CountLikelihood other(CountRates{1.2, 4}, true, 0.4);
+  likelihood.learn({once, weights}, {values, variance});
+  other.learn(copies, {repeated, variances});
+  EXPECT_EQ(likelihood.dispersion(), other.dispersion());
+  EXPECT_EQ(likelihood.width(), other.width());
+  EXPECT_NEAR(likelihood.score({once, weights}, likelihood.predictive({values, variance})).nll,
+              other.score(copies, other.predictive({repeated, variances})).nll, 1e-12);
+}
+
 TEST(Counts, TermsAreFiniteHoweverSureTheNetworkIs) {
   CountLikelihood likelihood(CountRates{0});
   for (const double target : {0.0, 1000.0}) {

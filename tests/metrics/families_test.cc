@@ -15,6 +15,8 @@
 #include <dma/special/quadrature.h>
 #include <dma/special/random.h>
 
+#include "metrics/counts.h"
+
 namespace dma {
 namespace {
 
@@ -142,6 +144,26 @@ TEST(CountPrediction, IsCloseToTheAverageOverAGaussian) {
         EXPECT_LT(apart, allowed) << variance << ", " << log_rate << ", " << shape;
       }
     }
+  }
+}
+
+// Where a part of what is not known of the function is folded into the Gamma variable, the log of the rate keeps its mean
+// and variance.
+TEST(CountPrediction, FoldingKeepsTheMomentsOfTheLog) {
+  for (const double epistemic : {0.1, 0.7, 1.5, 3.0}) {
+    const PredictedPart part{0.7, epistemic, 0.3};
+    const detail::CountPart count = detail::count_part(part);
+    const double shape = special::inverse_trigamma(0.3 * 0.3);
+    double mean = 0;
+    double square = 0;
+    for (std::size_t k = 0; k < count.nodes; ++k) {
+      mean += count.share[k] * std::log(count.mean[k]);
+      square += count.share[k] * std::pow(std::log(count.mean[k]), 2);
+    }
+    EXPECT_NEAR(mean + special::digamma(count.shape) - std::log(count.shape),
+                0.7 + special::digamma(shape) - std::log(shape), 1e-9);
+    EXPECT_NEAR(square - mean * mean + special::trigamma(count.shape), epistemic * epistemic + 0.09,
+                1e-9);
   }
 }
 

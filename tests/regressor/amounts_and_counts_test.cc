@@ -219,7 +219,7 @@ TEST(LogTargets, AreFound) {
   special::Random random(3);
   for (std::size_t n = 0; n < 200; ++n) {
     const double a = straight.columns[0].numbers[n];
-    straight.columns[2].numbers[n] = 10 + 3 * std::tanh(a) + 1.5 * random.normal();
+    straight.columns[2].numbers[n] = 10 + 5 * std::tanh(2 * a) + random.normal();
   }
   ASSERT_GT(*std::ranges::min_element(straight.columns[2].numbers), 0);
   EXPECT_EQ(found_kind(straight), TargetKind::number);
