@@ -37,6 +37,7 @@ const std::map<std::string, Documented>& documented() {
       {"fit --holdout", {0, 0.9, false}},
       {"fit --checkpoint-every", {0, finite, false}},
       {"predict --level", {0.001, 0.999999, false}},
+      {"predict --counts", {0, 10000, true}},
       {"predict --threads", {0, 1024, true}},
       {"evaluate --threads", {0, 1024, true}},
       {"forget --batch", {0, any, true}},
