@@ -238,11 +238,16 @@ TEST(ModelFile, SaysWhyItRefuses) {
   const std::string file = content(scratch.path("m"));
   expect("", "is not a dma model: only 0 bytes");
   expect("a,b\n1,2\n" + std::string(100, 'x'), "is not a dma model");
-  expect(with(file, "\"version\":\"17\"", "\"version\":\"00\""), "is damaged: its checksum is");
-  expect(resealed(with(file, "\"version\":\"17\"", "\"version\":\"00\"")),
-         "has model format 00, this program reads formats 2 to 17");
-  expect(resealed(with(file, "\"version\":\"17\"", "\"version\":\"18\"")),
-         "has model format 18, this program reads formats 2 to 17");
+  const auto as_version = [&](const std::string& version) {
+    const std::string now = "\"version\":\"" + std::to_string(model_format_version) + "\"";
+    return with(file, now, "\"version\":\"" + version + "\"");
+  };
+  const std::string later = std::to_string(model_format_version + 1);
+  const std::string readable =
+      ", this program reads formats 2 to " + std::to_string(model_format_version);
+  expect(as_version("00"), "is damaged: its checksum is");
+  expect(resealed(as_version("00")), "has model format 00" + readable);
+  expect(resealed(as_version(later)), "has model format " + later + readable);
   expect(resealed(with(file, "dma-model", "dma-mobel")), "but not a dma model");
   // A header that lies about shapes, sizes, or places.
   expect(resealed(with(file, "\"shape\":[3]", "\"shape\":[9]")), "does not fit the file");
@@ -254,7 +259,8 @@ TEST(ModelFile, SaysWhyItRefuses) {
          "its encoder does not match");
   expect(resealed(with(file, "\\\"architecture\\\"", "\\\"architexture\\\"")),
          "its description cannot be read");
-  expect(as_format(file, "17", [](auto& report) { report.erase("rows_changed"); }),
+  expect(as_format(file, std::to_string(model_format_version),
+                   [](auto& report) { report.erase("rows_changed"); }),
          "its description cannot be read");
   const auto curve = file.find("\\\"coverage_curve\\\":[") + 20;
   std::string short_curve = file;

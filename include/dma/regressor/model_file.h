@@ -48,7 +48,7 @@ namespace dma {
 // negative_messages. Format 6 also holds the messages to the noise networks, which nothing uses. Format 5 also holds
 // how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null). Format 3 also lacks
 // JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and Metrics::coverage_curve.
-inline constexpr int model_format_version = 17;
+inline constexpr int model_format_version = 18;
 inline constexpr int oldest_model_format_version = 2;
 
 // Writes to a temporary file, flushes and renames it: there is always either the old or the new file, complete.
