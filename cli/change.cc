@@ -23,7 +23,7 @@ struct Arguments {
   std::optional<std::size_t> batch;
   CsvArguments csv;
   bool compare = false;
-  bool slim = false;
+  SaveOptions save;
   bool json = false;
 };
 
@@ -44,6 +44,10 @@ void print_report(const ChangeReport& report, bool has_classes, const std::files
     print_entry("", fmt::format("{} {:.4f} before they were learnt",
                                 has_classes ? "log loss" : "NLL", report.new_rows_nll));
   }
+  if (report.rows_known > 0) {
+    print_entry("rows known", fmt::format("{} of them were learnt before, and now count again",
+                                          report.rows_known));
+  }
   if (report.rows_without_target > 0) {
     print_entry("rows left out",
                 fmt::format("{}: the target is empty", report.rows_without_target));
@@ -58,6 +62,10 @@ void print_report(const ChangeReport& report, bool has_classes, const std::files
     if (report.batches_removed.size() <= 20) {
       print_entry("batches", list_text(report.batches_removed, ", "));
     }
+  }
+  if (report.copies_left > 0) {
+    print_entry("copies that stay",
+                fmt::format("{} rows like these are still learnt", report.copies_left));
   }
   if (report.rows_lost > 0) {
     print_entry(
@@ -87,7 +95,9 @@ Json report_json(const ChangeReport& report, const std::filesystem::path& path) 
   Json json{{"rows_added", report.rows_added},
             {"rows_without_target", report.rows_without_target},
             {"rows_without_weight", report.rows_without_weight},
+            {"rows_known", report.rows_known},
             {"rows_removed", report.rows_removed},
+            {"copies_left", report.copies_left},
             {"rows_lost", report.rows_lost},
             {"rows_put_back", report.rows_put_back},
             {"batches_removed", report.batches_removed},
@@ -144,7 +154,7 @@ void run(const Arguments& arguments, bool forget) {
       report = forget ? model.forget_rows(rows, options) : model.update(rows, options);
     }
   }
-  model.save(path, arguments.slim);
+  model.save(path, arguments.save);
   if (Interruption::asked()) {
     fmt::print(stderr, "Interrupted: {} holds what was learnt so far.\n", path.string());
   }
@@ -166,7 +176,9 @@ void add_common(Command command, Arguments& arguments) {
       .option("-o,--output", arguments.output,
               "file to write the new model to (default: replace the old one)")
       .text("FILE");
-  command.flag("--slim", arguments.slim, "leave the ledger out of the new model");
+  command.flag("--slim", arguments.save.slim, "leave the ledger out of the new model");
+  command.flag("--fast-load", arguments.save.fast_load,
+               "keep everything in the new model, however large, so that it is read at once");
   add_csv_options(command, arguments.csv);
   command.flag("--json", arguments.json, "print one JSON object");
 }

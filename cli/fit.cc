@@ -32,7 +32,7 @@ struct Arguments {
   double holdout = 0;
   std::string test;
   Checkpoint checkpoint;
-  bool slim = false;
+  SaveOptions save;
   bool json = false;
 };
 
@@ -202,7 +202,7 @@ std::filesystem::path default_model(const std::string& data) {
 
 // Once the model is saved the checkpoint is useless, unless an interrupted fit may be resumed.
 void save(const Regressor& model, const Arguments& arguments) {
-  model.save(arguments.model, arguments.slim);
+  model.save(arguments.model, arguments.save);
   const std::filesystem::path& checkpoint = arguments.checkpoint.path;
   if (model.report().stopped != Stopped::interrupted) {
     if (!checkpoint.empty()) std::filesystem::remove(checkpoint);
@@ -506,8 +506,12 @@ void add_fit(Command app) {
     fmt::print(stderr, "note: {}\n", line);
   };
   command
-      .flag("--slim", arguments->slim,
+      .flag("--slim", arguments->save.slim,
             "leave the ledger out of the model file: smaller, but nothing can be forgotten")
+      .group("Output");
+  command
+      .flag("--fast-load", arguments->save.fast_load,
+            "keep everything in the model file, however large, so that it is read at once")
       .group("Output");
   command.flag("--json", arguments->json, "print one JSON object").group("Output");
   command.footer(

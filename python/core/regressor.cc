@@ -399,7 +399,8 @@ py::dict change_dict(const ChangeReport& report) {
   using namespace py::literals;
   return py::dict(
       "rows_added"_a = report.rows_added, "rows_without_weight"_a = report.rows_without_weight,
-      "rows_removed"_a = report.rows_removed, "rows_lost"_a = report.rows_lost,
+      "rows_known"_a = report.rows_known, "rows_removed"_a = report.rows_removed,
+      "copies_left"_a = report.copies_left, "rows_lost"_a = report.rows_lost,
       "rows_put_back"_a = report.rows_put_back, "batches_removed"_a = report.batches_removed,
       "batches_reduced"_a = report.batches_reduced, "batches_added"_a = report.batches_added,
       "batches_swept"_a = report.batches_swept, "epochs"_a = report.epochs,
@@ -550,9 +551,9 @@ py::array_t<double> sample(const Regressor& self, const Rows& rows, std::size_t 
 }
 
 // In Python, a file that cannot be written is an OSError, and one that is not a model a ValueError.
-void save(const Regressor& self, const std::filesystem::path& path, bool slim) {
+void save(const Regressor& self, const std::filesystem::path& path, bool slim, bool fast_load) {
   try {
-    self.save(path, slim);
+    self.save(path, {slim, fast_load});
   } catch (const ModelError& error) {
     throw FileError(error.what());
   }
@@ -591,7 +592,7 @@ void bind_class(py::module_& module) {
   regressor
       .def("sample", &sample, py::arg("rows"), py::arg("count"), py::arg("seed"),
            py::arg("noise") = true)
-      .def("save", &save, py::arg("path"), py::arg("slim") = false,
+      .def("save", &save, py::arg("path"), py::arg("slim") = false, py::arg("fast_load") = false,
            py::call_guard<py::gil_scoped_release>())
       .def_static("load", &Regressor::load, py::arg("path"),
                   py::call_guard<py::gil_scoped_release>())

@@ -131,7 +131,7 @@ class Estimator(BaseEstimator):
 
     # ---------------------------------------------------------------------------------------------- files
 
-    def save(self, path: str | os.PathLike[str], *, slim: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], *, slim: bool = False, fast_load: bool = False) -> None:
         """Write a model file, which the command line can read too.
 
         If writing fails, an old file of that name stays as it was.
@@ -141,9 +141,12 @@ class Estimator(BaseEstimator):
         path : str or path
         slim : bool, default=False
             Leave the ledger out: smaller, but nothing can be forgotten.
+        fast_load : bool, default=False
+            Keep everything in the file, however large, so that it loads at once. Otherwise a file of more than ten
+            times the table's size leaves out what can be computed from the rest, and loading it takes longer.
         """
         self._require_fitted()
-        self._model.save(os.fspath(path), slim)
+        self._model.save(os.fspath(path), slim, fast_load)
 
     @classmethod
     def load(cls: type[Own], path: str | os.PathLike[str]) -> Own:

@@ -22,6 +22,10 @@ void Arrays::put(const std::string& prefix, const Arrays& others) {
   for (const auto& [name, array] : others.arrays_) put(prefix + name, array);
 }
 
+std::size_t Arrays::size(const std::string& name) const {
+  return std::visit([](const auto& numbers) { return numbers.size(); }, arrays_.at(name).numbers);
+}
+
 void Arrays::refuse(const std::string& name) const {
   throw NetworkError("array '" + prefix_ + name +
                      "' does not have the type or shape that the model needs");

@@ -28,6 +28,9 @@ Vector variances_of(const Matrix& inverse);
 // L L', its lower triangle.
 Matrix precision_of(const Matrix& lower);
 
+// Computes the factor of a posterior whose ledger holds every row that it has heard; the same as a fit's, to the bit.
+void take_factor_from_ledger(JointPosterior& posterior);
+
 Vector mean_of(const JointPosterior& posterior);
 void set_mean(const Vector& mean, JointPosterior& posterior);
 // Where the messages were linearised.

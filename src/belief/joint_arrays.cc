@@ -5,9 +5,20 @@
 #include <string>
 
 #include "base/require.h"
+#include "belief/joint_algebra.h"
+#include "belief/joint_backend.h"
 
 namespace dma::detail {
 namespace {
+
+// A factor of more weights takes too long to compute whenever a file is read.
+constexpr std::size_t most_weights_left_out = 5000;
+constexpr const char* left_out = "factor_left_out";  // an array without numbers says so
+
+bool can_be_left_out(const Architecture& architecture, std::size_t messages) {
+  return architecture.weight_count() <= most_weights_left_out &&
+         !messages_are_cheaper(architecture, messages);
+}
 
 void put(const JointPosterior& posterior, const std::string& name, Arrays& stored) {
   stored.put(name + "mean", posterior.mean);
@@ -129,6 +140,13 @@ JointPosterior take_posterior(const Architecture& architecture, JointUnit unit,
     posterior.ledger = take_old_ledger(architecture, name, stored);
   }
   check(posterior);
+  if (stored.has(name + left_out)) {
+    stored.take<std::uint64_t>(name + left_out, {0});
+    require(posterior.in_messages() && posterior.centre.empty() &&
+                can_be_left_out(architecture, posterior.ledger.shifts.size()),
+            "a factor cannot be left out");
+    take_factor_from_ledger(posterior);
+  }
   return posterior;
 }
 
@@ -168,10 +186,26 @@ Arrays store(const JointKnowledge& known) {
   return stored;
 }
 
+std::size_t leave_factor_out(const Architecture& architecture, Arrays& stored) {
+  const std::string name = "function.";
+  const bool is_said_again = stored.has(name + "factor") && stored.has(name + "ledger.shifts") &&
+                             !stored.has(name + "centre");
+  if (!is_said_again || !can_be_left_out(architecture, stored.size(name + "ledger.shifts"))) {
+    return 0;
+  }
+  stored.put(name + left_out, std::vector<std::uint64_t>{});
+  return stored.take<double>(name + "factor").size() * sizeof(double);
+}
+
+void drop_ledger(Arrays& stored) {
+  if (stored.has("function.factor")) stored.take_part("function.ledger.");
+}
+
 JointKnowledge restore(const Architecture& architecture, std::unique_ptr<Likelihood> likelihood,
                        std::size_t ledger_rows, Arrays stored) {
   JointKnowledge known;
   known.function = take_posterior(architecture, JointUnit::leaky_relu, "function.", stored);
+  if (ledger_rows == 0 && !known.function.in_messages()) known.function.ledger = {};
   const std::size_t messages = known.function.ledger.shifts.size();
   const std::size_t heard = product(ledger_rows, architecture.outputs());
   require(

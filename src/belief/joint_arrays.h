@@ -13,4 +13,10 @@ Arrays store(const JointKnowledge& known);
 JointKnowledge restore(const Architecture& architecture, std::unique_ptr<Likelihood> likelihood,
                        std::size_t ledger_rows, Arrays stored);
 
+// Takes the factor of the function out of stored arrays if the ledger beside it can say it again; restore() computes it.
+// The ledger has to hold every row that the belief has heard. Returns how many bytes fewer that are.
+std::size_t leave_factor_out(const Architecture& architecture, Arrays& stored);
+// Takes the function's ledger out of stored arrays if there is a factor beside it.
+void drop_ledger(Arrays& stored);
+
 }  // namespace dma::detail

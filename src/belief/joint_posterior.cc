@@ -138,10 +138,14 @@ void set(const Vector& left_over, JointPosterior& posterior) {
   set_mean(message_factor(posterior, gradients, shifts).step(left_over), posterior);
 }
 
-Matrix prior_precision_of(const JointPosterior& posterior) {
-  return Matrix(Eigen::Map<const Vector>(posterior.prior_precision.data(),
-                                         index(posterior.prior_precision.size()))
-                    .asDiagonal());
+// Of the prior and the messages of the ledger, summed in the order of a fit (joint_cpu.cc), so that it is the same to the
+// bit.
+Matrix precision_by_ledger(const JointPosterior& posterior) {
+  const Eigen::Index weights = index(posterior.prior_precision.size());
+  Matrix precision = Matrix::Zero(weights, weights);
+  add_messages(posterior, posterior.ledger, Sign::plus, precision);
+  precision.diagonal() += Eigen::Map<const Vector>(posterior.prior_precision.data(), weights);
+  return precision;
 }
 
 // L'^-1 z in the form of weights, z standard normal. In that of messages: with prior draws v ~ N(0, Q) and z, both have the
@@ -170,6 +174,10 @@ Matrix draw_steps(const JointPosterior& posterior, std::size_t count, special::R
 }
 
 }  // namespace
+
+void take_factor_from_ledger(JointPosterior& posterior) {
+  set_factor(factorised(precision_by_ledger(posterior)), posterior);
+}
 
 Matrix draw_weights(const JointPosterior& posterior, std::size_t count, std::uint64_t seed) {
   special::Random random(seed);
@@ -262,8 +270,7 @@ void forget(JointPosterior& posterior, std::span<const std::size_t> rows, bool a
   detail::raise_rows(posterior.ledger, rows, share_that_stays, inputs, outputs);
   detail::Matrix precision;
   if (all_in_ledger) {
-    precision = detail::prior_precision_of(posterior);
-    detail::add_messages(posterior, posterior.ledger, detail::Sign::plus, precision);
+    precision = detail::precision_by_ledger(posterior);
   } else {
     precision = detail::precision_of(detail::factor_of(posterior));
     detail::add_messages(posterior, gone, detail::Sign::minus, precision);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <dma/regressor/regressor.h>
 #include <dma/special/random.h>
@@ -115,6 +116,22 @@ class RowFinder {
   };
   std::unordered_map<std::uint64_t, std::vector<Place>> places_;
 };
+
+// How many rows of tables the model has learnt that are like one of these.
+std::size_t copies_of(const std::vector<std::uint64_t>& hashes, const Model& model) {
+  const std::unordered_set<std::uint64_t> alike(hashes.begin(), hashes.end());
+  std::size_t sum = 0;
+  for (std::size_t n = 0; n < model.row_hashes.size(); ++n) {
+    if (alike.contains(model.row_hashes[n])) sum += known_row(model, n).copies;
+  }
+  return sum;
+}
+
+std::size_t count_known(const std::vector<std::uint64_t>& hashes, const Model& model) {
+  const std::unordered_set<std::uint64_t> known(model.row_hashes.begin(), model.row_hashes.end());
+  return static_cast<std::size_t>(std::count_if(
+      hashes.begin(), hashes.end(), [&](std::uint64_t hash) { return known.contains(hash); }));
+}
 
 // A planned change of a model: which rows go, stay and come.
 struct Plan {
@@ -340,7 +357,11 @@ Model forget(const Model& model, const std::vector<std::size_t>& gone, const Row
   require_old_rows(model, options);
   require(
       model.options.ledger == LedgerMode::full || fits_anew(model, options),
-      "only a model with the ledger 'full' can forget: the others do not keep what a batch taught");
+      model.options.belief == BeliefKind::joint
+          ? "the model does not keep what each row taught: to forget, it needs the rows that it "
+            "was fitted to (--data)"
+          : "only a model with the ledger 'full' can forget: the others do not keep what a batch "
+            "taught");
   const Change change_of_batches = batches_without(model, gone, options, report);
   Plan plan = plan_change(model, gone, change_of_batches, options.data);
   require(model.report.rows > report.rows_removed + report.rows_lost,
@@ -380,6 +401,7 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
   report.rows_added = fresh.rows;
   report.rows_without_target = fresh.without_target;
   report.rows_without_weight = fresh.without_weight;
+  report.rows_known = count_known(fresh.hashes, model_);
   detail::merge_copies(fresh);
   detail::shuffle(fresh, model_.options.seed);
   Plan plan =
@@ -414,6 +436,7 @@ ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& opt
   const Rows rows{given.rows, std::move(given.inputs), std::move(given.targets)};
   ChangeReport report;
   set_model(forget(model_, gone, &rows, options, report));
+  report.copies_left = copies_of(given.hashes, model_);
   return report;
 }
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
+#include <dma/base/parallel.h>
 #include <dma/data/atomic_file.h>
 
+#include "belief/joint_arrays.h"
 #include "data/message.h"
 #include "regressor/fit.h"
 #include "regressor/model_json.h"
@@ -100,6 +103,8 @@ void read_old_members(const SafetensorsFile& file, int version, const Json& json
 
 void read_members(const SafetensorsFile& file, const Json& json, Model& model) {
   std::vector<double> weights(model.encoder.targets.size());
+  std::vector<Architecture> architectures;
+  std::vector<Arrays> stored;
   for (std::size_t m = 0; m < json.size(); ++m) {
     const Architecture architecture = architecture_from(json[m].at("architecture"));
     check_network(file, architecture, model);
@@ -112,11 +117,14 @@ void read_members(const SafetensorsFile& file, const Json& json, Model& model) {
             "a member has no target");
     require(file, weight > 0 && std::isfinite(weight), "a member has no weight");
     for (std::size_t k = 0; k < targets; ++k) weights[target + k] += weight;
-    model.members.push_back(
-        {detail::stored_belief(architecture, model, file.read_arrays(member_name(m)),
-                               heard_by(model)),
-         target, weight});
+    model.members.push_back({nullptr, target, weight});
+    architectures.push_back(architecture);
+    stored.push_back(file.read_arrays(member_name(m)));
   }
+  detail::parallel_for(stored.size(), model.options.threads, [&](std::size_t m) {
+    model.members[m].belief =
+        detail::stored_belief(architectures[m], model, std::move(stored[m]), heard_by(model));
+  });
   for (const double weight : weights) {
     require(file, std::abs(weight - 1) < 1e-9, "the weights of its members do not sum to 1");
   }
@@ -371,27 +379,96 @@ Json report_json(const FitReport& report) {
   return json;
 }
 
-// Passes a model's metadata and arrays to `take`.
-template <class Take>
-auto lay_out(const Model& model, const Take& take) {
-  const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());
-  const std::vector<std::uint64_t> row_copies(model.row_copies.begin(), model.row_copies.end());
-  std::vector<Tensor> tensors{
-      tensor("batch_rows", batch_rows), tensor("row_hashes", model.row_hashes),
-      tensor("row_weights", model.row_weights), tensor("row_copies", row_copies)};
-  std::vector<Arrays> stored;
-  Json members = Json::array();
+std::vector<Arrays> stored_members(const Model& model, bool slim) {
+  std::vector<Arrays> all;
   for (const Member& member : model.members) {
-    stored.push_back(member.belief->store());
-    members.push_back({{"target", member.target},
-                       {"weight", member.weight},
-                       {"architecture", to_json(member.belief->architecture())}});
+    if (slim && model.options.belief == BeliefKind::independent) {
+      auto copy = member.belief->copy(detail::training_options(model.encoder, model.options, 1));
+      copy->drop_ledger();
+      all.push_back(copy->store());
+    } else {
+      all.push_back(member.belief->store());
+    }
   }
+  return all;
+}
+
+std::size_t bytes_of(const std::vector<Tensor>& tensors) {
+  std::size_t sum = 0;
+  for (const Tensor& tensor : tensors) {
+    for (const auto& piece : tensor.pieces) sum += piece.size();
+  }
+  return sum;
+}
+
+void append_members(const std::vector<Arrays>& stored, std::vector<Tensor>& tensors) {
   for (std::size_t m = 0; m < stored.size(); ++m) {
     for (Tensor& tensor : detail::tensors_of(stored[m], member_name(m))) {
       tensors.push_back(std::move(tensor));
     }
   }
+}
+
+Model without_rows(Model model) {
+  model.batch_rows.clear();
+  model.row_hashes.clear();
+  model.row_weights.clear();
+  model.row_copies.clear();
+  return model;
+}
+
+// Of a file, in bytes.
+std::size_t usual_size(const Model& model) {
+  constexpr std::size_t times_the_table = 10;
+  constexpr std::size_t always_fine = 1 << 20;
+  const std::size_t cells =
+      model.report.rows * (model.encoder.features.size() + model.encoder.targets.size());
+  return std::max(always_fine, times_the_table * cells * sizeof(double));
+}
+
+// The largest factors first, until the rest is small enough.
+void leave_factors_out(const Model& model, std::vector<Arrays>& stored) {
+  std::vector<Tensor> tensors;
+  append_members(stored, tensors);
+  detail::take_copies(tensors);
+  std::size_t size = bytes_of(tensors);
+  std::vector<std::size_t> largest_first(stored.size());
+  std::iota(largest_first.begin(), largest_first.end(), std::size_t{0});
+  const auto weights = [&](std::size_t m) {
+    return model.members[m].belief->architecture().weight_count();
+  };
+  std::stable_sort(largest_first.begin(), largest_first.end(),
+                   [&](std::size_t a, std::size_t b) { return weights(a) > weights(b); });
+  for (const std::size_t m : largest_first) {
+    if (size <= usual_size(model)) return;
+    size -= detail::leave_factor_out(model.members[m].belief->architecture(), stored[m]);
+  }
+}
+
+// Passes a model's metadata and arrays to `take`.
+template <class Take>
+auto lay_out(const Model& whole, const SaveOptions& options, const Take& take) {
+  const bool joint = whole.options.belief == BeliefKind::joint;
+  std::vector<Arrays> stored = stored_members(whole, options.slim);
+  if (joint && !options.fast_load && heard_by(whole).all) leave_factors_out(whole, stored);
+  for (Arrays& member : stored) {
+    if (joint && options.slim) detail::drop_ledger(member);
+  }
+  const Model slim = options.slim ? without_rows(whole) : Model{};
+  const Model& model = options.slim ? slim : whole;
+  const std::vector<std::uint64_t> batch_rows(model.batch_rows.begin(), model.batch_rows.end());
+  const std::vector<std::uint64_t> row_copies(model.row_copies.begin(), model.row_copies.end());
+  std::vector<Tensor> tensors{
+      tensor("batch_rows", batch_rows), tensor("row_hashes", model.row_hashes),
+      tensor("row_weights", model.row_weights), tensor("row_copies", row_copies)};
+  Json members = Json::array();
+  for (const Member& member : model.members) {
+    members.push_back({{"target", member.target},
+                       {"weight", member.weight},
+                       {"architecture", to_json(member.belief->architecture())}});
+  }
+  append_members(stored, tensors);
+  const std::string copies = detail::take_copies(tensors);
   Json json{{"options", to_json(model.options)},
             {"encoder", model.encoder},
             {"members", std::move(members)},
@@ -401,6 +478,7 @@ auto lay_out(const Model& model, const Take& take) {
       {"format", "dma-model"},
       {"version", std::to_string(model_format_version)},
       {"precision", model.options.single_precision ? "float" : "double"},
+      {"copies", copies},
       {"model", json.dump()}};
   return take(metadata, tensors);
 }
@@ -420,9 +498,10 @@ Model read(const SafetensorsFile& file) {
 
 }  // namespace
 
-void write_model(const Model& model, const std::filesystem::path& path) {
+void write_model(const Model& model, const std::filesystem::path& path,
+                 const SaveOptions& options) {
   try {
-    lay_out(model, [&](const auto& metadata, const auto& tensors) {
+    lay_out(model, options, [&](const auto& metadata, const auto& tensors) {
       detail::write_safetensors(path, metadata, tensors);
     });
   } catch (const FileError& error) {
@@ -431,7 +510,7 @@ void write_model(const Model& model, const std::filesystem::path& path) {
 }
 
 std::vector<std::byte> model_bytes(const Model& model) {
-  return lay_out(model, [](const auto& metadata, const auto& tensors) {
+  return lay_out(model, {}, [](const auto& metadata, const auto& tensors) {
     return detail::safetensors_bytes(metadata, tensors);
   });
 }

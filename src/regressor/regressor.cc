@@ -170,19 +170,8 @@ std::vector<Metrics> Regressor::evaluate(const Table& table, std::size_t threads
   return metrics;
 }
 
-void Regressor::save(const std::filesystem::path& path, bool slim) const {
-  if (!slim) return write_model(model_, path);
-  Model copy = model_;
-  copy.batch_rows.clear();
-  copy.row_hashes.clear();
-  copy.row_weights.clear();
-  copy.row_copies.clear();
-  for (auto& member : copy.members) {
-    auto slim = member.belief->copy(detail::training_options(encoder(), model_.options, 1));
-    slim->drop_ledger();
-    member.belief = std::move(slim);
-  }
-  write_model(copy, path);
+void Regressor::save(const std::filesystem::path& path, const SaveOptions& options) const {
+  write_model(model_, path, options);
 }
 
 std::vector<std::byte> Regressor::to_bytes() const { return model_bytes(model_); }

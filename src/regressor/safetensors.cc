@@ -267,12 +267,26 @@ void SafetensorsFile::parse(const std::string& header, std::size_t data_begin) {
       entry.end = data_begin + offsets[1];
       entries_.emplace(name, std::move(entry));
     }
+    check_places(data_begin);
+    add_copies();
   } catch (const NotMeant& error) {
     fail(std::string("its header cannot be read: ") + error.what());
   } catch (const StrictJson::exception& error) {
     fail(std::string("its header cannot be read: ") + error.what());
   }
-  check_places(data_begin);
+}
+
+void SafetensorsFile::add_copies() {
+  if (!metadata_.contains("copies")) return;
+  const StrictJson copies = parse_json(metadata_.at("copies"), 1);
+  std::size_t bytes = 0;
+  for (const auto& [name, of] : copies.items()) {
+    const Entry original = entry(of.get<std::string>());
+    bytes += original.end - original.begin;
+    if (bytes > most_copied_bytes || !entries_.emplace(name, original).second) {
+      fail("array " + csv::shown(name) + " cannot be a copy of another");
+    }
+  }
 }
 
 // If arrays could overlap, a small file could ask for any amount of memory.
@@ -345,6 +359,48 @@ template std::vector<double> SafetensorsFile::read(const std::string&,
                                                    const std::vector<std::size_t>&) const;
 template std::vector<std::uint64_t> SafetensorsFile::read(const std::string&,
                                                           const std::vector<std::size_t>&) const;
+
+namespace {
+
+std::size_t bytes_of(const Tensor& tensor) {
+  return count_of(tensor.info.shape) * bytes_of(tensor.info.type);
+}
+
+std::string checksum_of(const Tensor& tensor) {
+  Checksum sum;
+  for (const auto& piece : tensor.pieces) sum.add(piece);
+  return sum.text();
+}
+
+// Of tensors in one piece.
+bool same_numbers(const Tensor& a, const Tensor& b) {
+  return a.info == b.info && a.pieces.size() == 1 && b.pieces.size() == 1 &&
+         std::equal(a.pieces[0].begin(), a.pieces[0].end(), b.pieces[0].begin(), b.pieces[0].end());
+}
+
+}  // namespace
+
+std::string take_copies(std::vector<Tensor>& tensors) {
+  Json copies = Json::object();
+  std::vector<Tensor> kept;
+  std::multimap<std::string, std::size_t> places;
+  std::size_t bytes = 0;
+  for (Tensor& tensor : tensors) {
+    const auto [first, last] = places.equal_range(checksum_of(tensor));
+    const auto same = std::find_if(
+        first, last, [&](const auto& place) { return same_numbers(kept[place.second], tensor); });
+    const bool fits = bytes + bytes_of(tensor) <= most_copied_bytes;
+    if (same != last && fits && bytes_of(tensor) > 0) {
+      bytes += bytes_of(tensor);
+      copies[tensor.name] = kept[same->second].name;
+    } else {
+      places.emplace(checksum_of(tensor), kept.size());
+      kept.push_back(std::move(tensor));
+    }
+  }
+  tensors = std::move(kept);
+  return copies.dump();
+}
 
 std::vector<Tensor> tensors_of(const Arrays& arrays, const std::string& prefix) {
   std::vector<Tensor> tensors;

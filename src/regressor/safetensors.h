@@ -51,6 +51,11 @@ std::vector<Tensor> tensors_of(const Arrays& arrays, const std::string& prefix);
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
+// Takes out tensors that are the same as an earlier one, and says which for the metadata's "copies": {"name": "of", ...}.
+// Those of one file have at most so many bytes together: what a small file can ask for is limited.
+inline constexpr std::size_t most_copied_bytes = std::size_t{256} << 20;
+std::string take_copies(std::vector<Tensor>& tensors);
+
 // Throws FileError.
 void write_safetensors(const std::filesystem::path& path, const Metadata& metadata,
                        std::span<const Tensor> tensors);
@@ -88,6 +93,7 @@ class SafetensorsFile {
   void check_sum() const;
   void parse(const std::string& header, std::size_t data_begin);
   void check_places(std::size_t data_begin) const;
+  void add_copies();
   const Entry& entry(const std::string& name) const;
   void read_bytes(std::size_t offset, std::span<std::byte> bytes) const;
 

@@ -8,8 +8,10 @@
 
 #include <sys/resource.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include "regressor/beliefs.h"
 #include "regressor/safetensors.h"
@@ -155,6 +157,106 @@ TEST(ModelFile, HoldsAJointModel) {
   EXPECT_EQ(other.noise_inputs.low, known.noise_inputs.low);
 }
 
+// 400 rows of two numbers, four networks of 471 weights: their factors are 3.5 MB, 10 times the table is less than 1 MB.
+Regressor large_model(std::size_t rows = 400, TargetKind kind = TargetKind::number) {
+  Table table = test::wave_table(rows, 0.3, 1);
+  if (kind == TargetKind::classes) {
+    for (double& y : table.columns.back().numbers) y = std::floor(2 * std::tanh(y));
+  }
+  return Regressor::fit(
+      table,
+      {.target = "y", .kind = kind, .hidden = {20, 18}, .epochs = 6, .ensemble = 4, .threads = 2});
+}
+
+std::size_t size_of(const std::string& path) { return std::filesystem::file_size(path); }
+
+TEST(ModelFile, LeavesOutWhatFollowsFromTheRest) {
+  const Scratch scratch;
+  for (const TargetKind kind : {TargetKind::number, TargetKind::classes}) {
+    const Regressor model = large_model(800, kind);
+    const auto& function = test::joint(model.model(), 1).function;
+    ASSERT_FALSE(function.in_messages());
+    ASSERT_GT(4 * function.factor.size() * sizeof(double), std::size_t{1} << 20);
+    model.save(scratch.path("usual"));
+    model.save(scratch.path("whole"), {.fast_load = true});
+    EXPECT_LT(size_of(scratch.path("usual")), std::size_t{1} << 20);
+    EXPECT_GT(size_of(scratch.path("whole")), 3 * size_of(scratch.path("usual")));
+    for (const char* name : {"usual", "whole"}) {
+      const Regressor again = Regressor::load(scratch.path(name));
+      expect_same_numbers(model.model(), again.model());
+      again.save(scratch.path("again"));
+      EXPECT_EQ(content(scratch.path("again")), content(scratch.path("usual")));
+    }
+  }
+}
+
+TEST(ModelFile, IsSmallEvenIfItIsSlim) {
+  const Scratch scratch;
+  const Regressor model = large_model(800);
+  model.save(scratch.path("usual"));
+  model.save(scratch.path("slim"), {.slim = true});
+  EXPECT_LT(size_of(scratch.path("slim")), size_of(scratch.path("usual")));
+  Regressor slim = Regressor::load(scratch.path("slim"));
+  const auto& there = test::joint(model.model(), 0).function;
+  EXPECT_EQ(test::joint(slim.model(), 0).function.factor, there.factor);
+  EXPECT_TRUE(test::joint(slim.model(), 0).function.ledger.empty());
+  slim.update(test::wave_table(10, 0.3, 2));
+  slim.save(scratch.path("slim"));
+  EXPECT_EQ(test::joint(Regressor::load(scratch.path("slim")).model(), 0).function.factor,
+            test::joint(slim.model(), 0).function.factor);
+}
+
+// After that the ledger alone does not say where the messages were linearised.
+TEST(ModelFile, KeepsFactorsOnceRowsHaveGone) {
+  const Scratch scratch;
+  Regressor model = large_model(800);
+  model.forget_batch(3);
+  model.save(scratch.path("m"));
+  expect_same_numbers(model.model(), Regressor::load(scratch.path("m")).model());
+}
+
+std::string copies_of(const std::string& file) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), 8);
+  return json::parse(file.substr(8, length))["__metadata__"]["copies"].get<std::string>();
+}
+
+TEST(ModelFile, HoldsTheSameNumbersOnce) {
+  const Scratch scratch;
+  joint_model().save(scratch.path("m"));
+  const std::string file = content(scratch.path("m"));
+  const json copies = json::parse(copies_of(file));
+  EXPECT_EQ(copies["member.1.function.ledger.inputs"], "member.0.function.ledger.inputs");
+  EXPECT_EQ(copies["member.1.log_noise.mean"], "member.0.log_noise.mean");
+  EXPECT_FALSE(copies.contains("member.1.function.mean"));
+  const auto expect = [&](const std::string& from, const std::string& to,
+                          const std::string& reason) {
+    const std::string said = refusal(scratch.file("f", resealed(with(file, from, to))));
+    EXPECT_NE(said.find(reason), std::string::npos) << said;
+  };
+  expect("inputs\\\":\\\"member.0.", "inputs\\\":\\\"member.9.", "has no array");
+  expect("\\\"member.1.function.ledger.inputs\\\":", "\\\"member.0.function.ledger.inputs\\\":",
+         "cannot be a copy of another");
+}
+
+TEST(Safetensors, RefusesCopiesThatWouldBeTooMany) {
+  const std::vector<double> numbers(std::size_t{1} << 20, 1.5);  // 8 MB
+  std::vector<detail::Tensor> tensors;
+  for (int k = 0; k < 40; ++k) {
+    tensors.push_back({"a" + std::to_string(k),
+                       {detail::NumberType::f64, {numbers.size()}},
+                       {std::as_bytes(std::span(numbers))}});
+  }
+  const std::string copies = detail::take_copies(tensors);
+  EXPECT_EQ(tensors.size(), 8U);  // 256 MB of copies, 32 arrays
+  const auto bytes = detail::safetensors_bytes({{"copies", copies}}, tensors);
+  const detail::SafetensorsFile file("f", bytes);
+  EXPECT_EQ(file.read<double>("a32", {numbers.size()}), numbers);
+  const std::string one_more = copies.substr(0, copies.size() - 1) + R"(,"b":"a0"})";
+  const auto more = detail::safetensors_bytes({{"copies", one_more}}, tensors);
+  EXPECT_THROW(detail::SafetensorsFile("f", more), ModelError);
+}
+
 // Read by the layout's own description, not by our reader.
 TEST(ModelFile, IsTheSameInMemory) {
   const Scratch scratch;
@@ -180,7 +282,7 @@ TEST(ModelFile, IsSafetensors) {
   EXPECT_EQ(length % 8, 0U);
   const json header = json::parse(file.substr(8, length));
   EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
-  EXPECT_EQ(header["__metadata__"]["version"], "17");
+  EXPECT_EQ(header["__metadata__"]["version"], std::to_string(model_format_version));
   EXPECT_EQ(header["__metadata__"]["precision"], "float");
   std::size_t end = 0;
   for (const auto& [name, entry] : header.items()) {
@@ -200,7 +302,7 @@ TEST(ModelFile, IsSafetensors) {
 
 TEST(ModelFile, EveryChangedByteIsNoticed) {
   const Scratch scratch;
-  joint_model().save(scratch.path("m"), true);
+  joint_model().save(scratch.path("m"), {.slim = true});
   const std::string whole = content(scratch.path("m"));
   std::fstream file(scratch.path("m"), std::ios::in | std::ios::out | std::ios::binary);
   const auto put = [&](std::size_t at, char byte) {
@@ -218,7 +320,7 @@ TEST(ModelFile, EveryChangedByteIsNoticed) {
 
 TEST(ModelFile, EveryTruncationIsNoticed) {
   const Scratch scratch;
-  small_model().save(scratch.path("m"), true);
+  small_model().save(scratch.path("m"), {.slim = true});
   const std::string file = content(scratch.path("m"));
   for (std::size_t size = 0; size < file.size(); size += 53) {
     EXPECT_NE(refusal(scratch.file("cut", file.substr(0, size))), "") << size;

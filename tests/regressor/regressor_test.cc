@@ -785,7 +785,7 @@ TEST_P(EachBelief, ChangeRefusesWhatItCannotDo) {
   const auto untouched = model.predict(table);
   EXPECT_TRUE(same(untouched, Regressor::fit(table, quick()).predict(table)));
 
-  model.save(scratch.path("slim"), true);
+  model.save(scratch.path("slim"), {.slim = true});
   auto slim = Regressor::load(scratch.path("slim"));
   EXPECT_EQ(slim.report().rows, 40U);
   expect_error(error_of([&] { slim.forget_rows(half); }), "is not among");
@@ -805,6 +805,18 @@ TEST_P(EachBelief, ChangeRefusesWhatItCannotDo) {
   auto average = Regressor::fit(table, options);
   average.update(wave_table(10, 0.3, 12));
   expect_error(error_of([&] { average.forget_batch(0); }), "only a model with the ledger 'full'");
+}
+
+// As a fit does whose ledger would be too large.
+TEST(Regressor, ForgetsWithTheRowsIfItKeepsNoLedger) {
+  const Table table = wave_table(40, 0.3, 10);
+  RegressorOptions options = quick_options(BeliefKind::joint);
+  options.ledger = LedgerMode::none;
+  auto model = Regressor::fit(table, options);
+  const Table gone = rows_of(table, 0, 5);
+  expect_error(error_of([&] { model.forget_rows(gone); }), "(--data)");
+  EXPECT_EQ(model.forget_rows(gone, {.data = &table}).rows_removed, 5U);
+  EXPECT_EQ(model.report().rows, 35U);
 }
 
 TEST_P(EachBelief, ChangeAfterSavingIsTheSame) {

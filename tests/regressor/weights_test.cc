@@ -267,14 +267,25 @@ TEST_P(WeightedFit, ForgettingACopyLeavesTheOthers) {
   const ChangeReport report = model.forget_rows(one, {.data = &copies});
   EXPECT_EQ(report.rows_removed, 1U);
   EXPECT_EQ(report.rows_put_back, 1U);
+  EXPECT_EQ(report.copies_left, 1U);
   EXPECT_EQ(model.report().rows, 59U);
   EXPECT_EQ(model.report().copies, 29U);
   const std::vector<double>& left = model.model().row_weights;
   EXPECT_EQ(std::count(left.begin(), left.end(), 1), 1);
   EXPECT_EQ(std::count(left.begin(), left.end(), 2), 29);
-  model.forget_rows(one, {.data = &copies});
+  EXPECT_EQ(model.forget_rows(one, {.data = &copies}).copies_left, 0U);
   EXPECT_EQ(model.report().rows, 58U);
   EXPECT_THROW(model.forget_rows(one), DataError);
+}
+
+TEST_P(WeightedFit, SaysThatNewRowsWereKnown) {
+  const Table table = table_of(GetParam(), 30, 1);
+  Regressor model = Regressor::fit(table, options_of(GetParam()));
+  EXPECT_EQ(model.update(table_of(GetParam(), 5, 2)).rows_known, 0U);
+  const std::vector<std::size_t> places{7, 8};
+  const ChangeReport report = model.update(select_rows(table, places));
+  EXPECT_EQ(report.rows_known, 2U);
+  EXPECT_EQ(report.rows_added, 2U);
 }
 
 TEST_P(WeightedFit, ForgettingACopyWithoutTheRows) {

@@ -33,6 +33,8 @@ class Arrays {
   void put(const std::string& prefix, const Arrays& others);
 
   bool has(const std::string& name) const { return arrays_.contains(name); }
+  // How many numbers an array has that is there.
+  std::size_t size(const std::string& name) const;
   // Removes and returns an array. Throws NetworkError if it is missing or has another type or shape.
   template <class T>
   std::vector<T> take(const std::string& name, const std::vector<std::size_t>& shape);

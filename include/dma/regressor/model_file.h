@@ -10,7 +10,8 @@
 //   member.M.ledger.tau, member.M.ledger.rho           [B, P]  F64 or F32; in mode full
 //   with a joint belief instead, one member per draw and target, R rows:
 //   member.M.function.mean, .prior_precision           [P]     F64
-//   member.M.function.factor                           [P (P + 1) / 2], unless it is in the form of messages
+//   member.M.function.factor                           [P (P + 1) / 2], unless it is in the form of messages, or
+//   member.M.function.factor_left_out                  [0]: it follows from the ledger
 //   member.M.function.centre                           [P]     if rows came or went since the fit
 //   member.M.function.ledger.inputs, .roots, .shifts   [R inputs], [R], [R]; of K classes [R inputs], [R K K], [R K]
 //   member.M.noise_variance                            [1]
@@ -39,7 +40,9 @@
 
 namespace dma {
 
-// Older formats can be read too. Up to format 16 every row counts once, there is no TargetColumn::reason or largest, and no
+// The metadata's "copies" names arrays that are the same as another and not in the file themselves: {"name": "of", ...}.
+//
+// Older formats can be read too. Up to format 17 no array or factor is left out. Up to format 16 every row counts once, there is no TargetColumn::reason or largest, and no
 // amount or count. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
 // Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one. Up to format 11 the encoder
 // lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients instead of their inputs and
@@ -51,8 +54,20 @@ namespace dma {
 inline constexpr int model_format_version = 18;
 inline constexpr int oldest_model_format_version = 2;
 
+struct SaveOptions {
+  // Without what each batch taught: nothing can be forgotten, and old rows cannot be learnt again.
+  bool slim = false;
+  // With all that would otherwise be computed whenever the file is read, however large.
+  bool fast_load = false;
+};
+
+// A file is at most ten times as large as its table, 8 bytes a cell, if that is more than 1 MB and the beliefs' ledgers are
+// complete: factors beyond that are left out, and computed from the ledger when the file is read, which takes about as
+// long as an epoch. An array that is the same as another one is written once.
+//
 // Writes to a temporary file, flushes and renames it: there is always either the old or the new file, complete.
-void write_model(const Model& model, const std::filesystem::path& path);
+void write_model(const Model& model, const std::filesystem::path& path,
+                 const SaveOptions& options = {});
 Model read_model(const std::filesystem::path& path);
 
 // The same for a file's bytes in memory.

@@ -24,6 +24,7 @@
 
 #include <dma/data/table.h>
 #include <dma/regressor/model.h>
+#include <dma/regressor/model_file.h>
 
 namespace dma {
 
@@ -60,7 +61,9 @@ struct ChangeReport {
   std::size_t rows_added = 0;
   std::size_t rows_without_target = 0;  // new rows that were left out
   std::size_t rows_without_weight = 0;  // new rows that were left out: their weight is 0
+  std::size_t rows_known = 0;           // new rows that the model had learnt before: they count again
   std::size_t rows_removed = 0;         // rows to forget
+  std::size_t copies_left = 0;          // rows like these that stay learnt
   std::size_t rows_lost = 0;            // others of the same batches that are lost
   std::size_t rows_put_back = 0;        // others of the same batches that were learnt again
   std::vector<std::size_t> batches_removed = {};
@@ -125,9 +128,8 @@ class Regressor {
   // The bytes of the model file.
   std::vector<std::byte> to_bytes() const;
   static Regressor from_bytes(std::span<const std::byte> bytes);
-  // Writes atomically: the file is either the old or the new one, complete. Slim: without the ledger, so that nothing
-  // can be forgotten and old rows cannot be swept again.
-  void save(const std::filesystem::path& path, bool slim = false) const;
+  // Writes atomically: the file is either the old or the new one, complete.
+  void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
   static Regressor load(const std::filesystem::path& path);
 
   const Model& model() const { return model_; }
