@@ -102,11 +102,16 @@ void add_confusion(const Encoder& encoder, const Scored& scored, Json& list) {
   }
 }
 
-// Names of the columns or of the units below; the bias comes last.
+// Names of the columns and their ramps, or of the units below; the bias comes last.
 std::vector<std::string> input_names(const Encoder& encoder, const Architecture& architecture,
                                      std::size_t layer) {
   std::vector<std::string> names;
-  if (layer == 0) names = encoder.input_names();
+  if (layer == 0) {
+    names = encoder.input_names();
+    for (const Ramp& ramp : architecture.ramps) {
+      names.push_back(fmt::format("{}, ramp to {:.3g}", names[ramp.input], ramp.to));
+    }
+  }
   for (std::size_t j = names.size(); j < architecture.widths[layer]; ++j) {
     names.push_back(fmt::format("unit {}", j + 1));
   }

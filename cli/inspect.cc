@@ -33,7 +33,7 @@ std::vector<LayerSummary> summarise(const Model& model) {
   const Architecture& architecture = architecture_of(model);
   std::vector<WeightMoments> networks;
   for (const Member& member : model.members) {
-    if (member.belief->architecture().widths == architecture.widths) {
+    if (member.belief->architecture().has_shape_of(architecture)) {
       networks.push_back(member.belief->weights());
     }
   }

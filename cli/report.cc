@@ -62,7 +62,8 @@ std::string network_text(const Model& model) {
 }
 
 std::string shape_text(const ShapeReport& shape) {
-  return shape.hidden.empty() ? "linear" : list_text(shape.hidden, "-");
+  if (shape.hidden.empty()) return shape.ramps == 0 ? "linear" : "additive";
+  return list_text(shape.hidden, "-") + (shape.ramps == 0 ? "" : ", ramps");
 }
 
 std::string_view score_name(const Model& model) {
@@ -282,6 +283,7 @@ Json shapes_json(const Model& model) {
   for (const ShapeReport& shape : model.report.shapes) {
     list.push_back({{"target", model.encoder.targets[shape.target].name},
                     {"hidden", shape.hidden},
+                    {"ramps", shape.ramps},
                     {"weights", shape.weights},
                     {"weight", shape.weight},
                     {"epochs", shape.epochs},

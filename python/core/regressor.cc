@@ -347,7 +347,7 @@ py::list shapes_list(const Regressor& self) {
   py::list shapes;
   for (const ShapeReport& shape : self.report().shapes) {
     shapes.append(py::dict("target"_a = self.encoder().targets[shape.target].name,
-                           "hidden"_a = py::tuple(py::cast(shape.hidden)),
+                           "hidden"_a = py::tuple(py::cast(shape.hidden)), "ramps"_a = shape.ramps,
                            "weights"_a = shape.weights, "weight"_a = shape.weight,
                            "epochs"_a = shape.epochs, "held_out_nll"_a = shape.held_out_nll));
   }

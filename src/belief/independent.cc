@@ -33,6 +33,7 @@ void validate(const TrainingOptions& options, const IndependentOptions& own) {
 const Architecture& checked(const Architecture& architecture, const WeightPrior& prior,
                             const TrainingOptions& options, const IndependentOptions& own) {
   architecture.validate(own.rule);
+  require(architecture.ramps.empty(), "ramps need the belief joint");
   prior.validate(architecture);
   validate(options, own);
   return architecture;

@@ -169,6 +169,7 @@ void take_noise(const Architecture& function, Arrays& stored, JointKnowledge& kn
   Architecture architecture = function;
   const auto widths = stored.take<std::uint64_t>("log_noise.widths");
   architecture.widths.assign(widths.begin(), widths.end());
+  architecture.ramps.clear();
   architecture.validate(Rule::linear);
   require(architecture.inputs() == function.inputs() + 1 && architecture.outputs() == 1,
           "a noise network does not fit its function");

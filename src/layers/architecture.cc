@@ -38,14 +38,30 @@ void require_countable(const Architecture& architecture) {
   }
 }
 
+void require_ramps(const Architecture& architecture) {
+  const Ramp* before = nullptr;
+  for (const Ramp& ramp : architecture.ramps) {
+    const bool same_input = before != nullptr && ramp.input == before->input;
+    require(std::isfinite(ramp.from) && std::isfinite(ramp.to) && ramp.from < ramp.to,
+            "a ramp must rise, got one from " + std::to_string(ramp.from) + " to " +
+                std::to_string(ramp.to));
+    require(ramp.input < architecture.inputs() &&
+                (before == nullptr || ramp.input >= before->input) &&
+                (!same_input || ramp.from == before->to),
+            "ramps must follow each other, input by input, got one of input " +
+                std::to_string(ramp.input) + " from " + std::to_string(ramp.from));
+    before = &ramp;
+  }
+}
+
 }  // namespace
 
 Dense Architecture::layer(std::size_t index) const {
   Dense layer{};
   for (std::size_t l = 0; l <= index; ++l) {
     const bool has_bias = bias[bias.size() == 1 ? 0 : l];
-    layer = {layer.first + layer.weights(), widths[l + 1], widths[l] + (has_bias ? 1 : 0),
-             has_bias};
+    const std::size_t inputs = widths[l] + (l == 0 ? ramps.size() : 0);
+    layer = {layer.first + layer.weights(), widths[l + 1], inputs + (has_bias ? 1 : 0), has_bias};
   }
   return layer;
 }
@@ -70,6 +86,7 @@ void Architecture::validate(Rule rule) const {
   if (layers() > 1) require_length(slopes, layers() - 1, "slopes");
   require_length(bias, layers(), "bias");
   require_countable(*this);
+  require_ramps(*this);
   require_length(activation_variance, layers(), "activation_variance");
   for (std::size_t l = 0; l + 1 < layers(); ++l) {
     const double s = slope(l);
@@ -132,16 +149,36 @@ std::vector<double> draw_start(const Architecture& architecture, std::uint64_t s
   return weights;
 }
 
+namespace {
+
+// And of their ramps.
+std::vector<std::size_t> groups_of_inputs(const Architecture& architecture, bool by_column) {
+  std::vector<std::size_t> groups;
+  for (std::size_t input = 0; input < architecture.inputs(); ++input) {
+    groups.push_back(by_column ? input : 0);
+  }
+  std::size_t last = architecture.inputs();
+  for (const Ramp& ramp : architecture.ramps) {
+    const bool same = groups.size() > architecture.inputs() && (!by_column || ramp.input == last);
+    groups.push_back(groups.back() + (same ? 0 : 1));
+    last = ramp.input;
+  }
+  return groups;
+}
+
+}  // namespace
+
 std::vector<std::size_t> weight_groups(const Architecture& architecture, bool by_column) {
   std::vector<std::size_t> groups;
   std::size_t next = 0;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const Dense layer = architecture.layer(l);
-    const bool one_by_one = l == 0 && by_column;
-    layer.each_weight([&](std::size_t, std::size_t, std::size_t input) {
-      groups.push_back(next + (one_by_one ? input : layer.is_bias(input) ? 1 : 0));
-    });
-    next += one_by_one ? layer.inputs : 2;
+    std::vector<std::size_t> own(layer.inputs - 1, 0);
+    if (l == 0) own = groups_of_inputs(architecture, by_column);
+    own.push_back(own.back() + 1);
+    layer.each_weight(
+        [&](std::size_t, std::size_t, std::size_t input) { groups.push_back(next + own[input]); });
+    next += own.back() + 1;
   }
   return groups;
 }
@@ -149,6 +186,7 @@ std::vector<std::size_t> weight_groups(const Architecture& architecture, bool by
 void evaluate(const Architecture& architecture, std::span<const double> weights,
               std::vector<double>& values) {
   std::vector<double> next;
+  for (const Ramp& ramp : architecture.ramps) values.push_back(ramp.at(values[ramp.input]));
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const Dense layer = architecture.layer(l);
     if (layer.bias) values.push_back(1);

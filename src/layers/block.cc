@@ -16,12 +16,18 @@ backend::Operand weights_of(const Architecture& architecture, std::size_t layer,
   return {weights.data() + first, units, inputs, inputs, 1};
 }
 
-// The inputs of the first layer: a column each, then ones for the bias.
-Matrix first_units(std::span<const double> inputs, std::size_t first, std::size_t count,
-                   std::size_t width) {
-  Matrix units(index(count), index(width) + 1);
+// The inputs of the first layer: a column each, then their ramps, then ones for the bias.
+Matrix first_units(const Architecture& architecture, std::span<const double> inputs,
+                   std::size_t first, std::size_t count) {
+  const std::size_t width = architecture.inputs();
+  Matrix units(index(count), index(architecture.layer(0).inputs));
   units.leftCols(index(width)) =
       Eigen::Map<const RowMatrix>(inputs.data() + first * width, index(count), index(width));
+  for (std::size_t k = 0; k < architecture.ramps.size(); ++k) {
+    const Ramp& ramp = architecture.ramps[k];
+    units.col(index(width + k)) =
+        units.col(index(ramp.input)).unaryExpr([&](double x) { return ramp.at(x); });
+  }
   units.rightCols(1).setOnes();
   return units;
 }
@@ -49,7 +55,7 @@ Block::Layer Block::layer_above(const Architecture& architecture, JointUnit unit
 Block::Block(const Architecture& architecture, JointUnit unit, const Vector& weights,
              std::span<const double> inputs, std::size_t first, std::size_t count, double* values)
     : architecture_(architecture), weights_(weights), layers_(architecture.layers()) {
-  layers_[0].units = first_units(inputs, first, count, architecture.inputs());
+  layers_[0].units = first_units(architecture, inputs, first, count);
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     Matrix sums = Matrix::Zero(index(count), index(architecture.layer(l).units));
     backend::add_product(backend::operand(layers_[l].units),

@@ -14,6 +14,7 @@
 #include "belief/calibration.h"
 #include "regressor/checkpoint.h"
 #include "regressor/mixture.h"
+#include "regressor/ramps.h"
 #include "regressor/shapes.h"
 
 namespace dma::detail {
@@ -27,10 +28,11 @@ constexpr double first_noise_variance = 0.1;  // of a standardised target; where
 
 // The shapes of a joint belief.
 std::vector<Architecture> shapes_of(const Encoder& encoder, const RegressorOptions& options,
-                                    std::size_t rows) {
-  const Architecture architecture = architecture_of(encoder, options, true);
+                                    const Rows& rows) {
+  Architecture architecture = architecture_of(encoder, options, true);
   if (!options.hidden.empty()) return {architecture};
-  return default_shapes(architecture, encoder.has_classes(), rows);
+  if (encoder.has_classes()) architecture.ramps = ramps_of(rows.inputs, encoder.width());
+  return default_shapes(architecture, encoder.has_classes(), rows.rows);
 }
 
 }  // namespace
@@ -370,7 +372,7 @@ Model fit_rows(Encoder encoder, const RegressorOptions& asked, const Rows& rows,
   report.copies = report.rows - rows.rows;
   std::vector<Architecture> shapes;
   if (joint) {
-    shapes = shapes_of(model.encoder, options, rows.rows);
+    shapes = shapes_of(model.encoder, options, rows);
     require(!shapes.empty(), "the table is too large for a joint belief: use the independent one");
     report.batch_size = options.batch_size > 0 ? std::min(options.batch_size, rows.rows) : 1;
     const std::size_t members = shapes.size() * options.ensemble * model.encoder.targets.size();

@@ -71,8 +71,8 @@ std::vector<std::size_t> networks_of_shapes(std::span<const Member> members, std
   const Member* last = nullptr;
   for (const Member& member : members) {
     if (member.target != target) continue;
-    const bool is_alike = last != nullptr && last->belief->architecture().widths ==
-                                                 member.belief->architecture().widths;
+    const bool is_alike =
+        last != nullptr && last->belief->architecture().has_shape_of(member.belief->architecture());
     if (is_alike) {
       ++counts.back();
     } else {

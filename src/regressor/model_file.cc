@@ -187,6 +187,7 @@ void complete_weights(Json& report) {
 void complete(Json& report, int version) {
   if (version < 11) report["shapes"] = Json::array();
   for (Json& shape : report.at("shapes")) {
+    if (version < 18) shape["ramps"] = std::size_t{0};
     if (shape.at("held_out_nll").is_null()) {
       shape["held_out_nll"] = std::numeric_limits<double>::quiet_NaN();
     }

@@ -56,10 +56,37 @@ RegressorOptions options_from(const StrictJson& json) {
   return options;
 }
 
+namespace {
+
+// An input and its knots, one after the other.
+using Knots = std::pair<std::size_t, std::vector<double>>;
+
+std::vector<Knots> knots_of(const std::vector<Ramp>& ramps) {
+  std::vector<Knots> all;
+  for (const auto& [input, from, to] : ramps) {
+    if (all.empty() || all.back().first != input) all.push_back({input, {from}});
+    all.back().second.push_back(to);
+  }
+  return all;
+}
+
+std::vector<Ramp> ramps_between(const std::vector<Knots>& all) {
+  std::vector<Ramp> ramps;
+  for (const auto& [input, knots] : all) {
+    for (std::size_t k = 1; k < knots.size(); ++k) {
+      ramps.push_back({input, knots[k - 1], knots[k]});
+    }
+  }
+  return ramps;
+}
+
+}  // namespace
+
 StrictJson to_json(const Architecture& architecture) {
   return {{"widths", architecture.widths},
           {"slopes", architecture.slopes},
-          {"bias", architecture.bias}};
+          {"bias", architecture.bias},
+          {"knots", knots_of(architecture.ramps)}};
 }
 
 Architecture architecture_from(const StrictJson& json) {
@@ -67,6 +94,9 @@ Architecture architecture_from(const StrictJson& json) {
   json.at("widths").get_to(architecture.widths);
   json.at("slopes").get_to(architecture.slopes);
   json.at("bias").get_to(architecture.bias);
+  if (json.contains("knots")) {  // from format 18 on
+    architecture.ramps = ramps_between(json.at("knots").get<std::vector<Knots>>());
+  }
   return architecture;
 }
 

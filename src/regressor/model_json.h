@@ -110,7 +110,7 @@ inline void from_json(const detail::StrictJson& json, Certificate& certificate) 
 }
 DMA_MEMBERS_AS_JSON(Calibration, noise_shift, noise_spread, function_shift, function_spread,
                     prior_precision, of_one)
-DMA_MEMBERS_AS_JSON(ShapeReport, target, hidden, weights, weight, epochs, held_out_nll)
+DMA_MEMBERS_AS_JSON(ShapeReport, target, hidden, ramps, weights, weight, epochs, held_out_nll)
 DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, rows_without_weight, copies, weights,
                     layers, shapes, batches, batch_size, epochs, stopped, noise_std, noise_at_floor,
                     train_nll, cavity, training, rows_changed, seconds, stream, sweep_seconds,

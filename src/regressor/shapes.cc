@@ -508,6 +508,7 @@ class Fit {
       const Architecture& architecture = shapes_[k].architecture();
       fitted.shapes.push_back({task_.target,
                                {architecture.widths.begin() + 1, architecture.widths.end() - 1},
+                               architecture.ramps.size(),
                                architecture.weight_count(),
                                weights_[k],
                                shapes_[k].epochs(),
@@ -674,7 +675,9 @@ std::size_t places_of_target(std::size_t shapes, std::size_t members) {
 
 namespace {
 
-constexpr double most_operations = 1.5e11;  // of an epoch over all rows: seconds
+// Of an epoch over all rows: seconds.
+constexpr double most_operations = 1.5e11;
+constexpr double most_operations_with_ramps = 2e10;
 
 Architecture with_hidden(const Architecture& like, const std::vector<std::size_t>& hidden,
                          double share) {
@@ -691,12 +694,13 @@ Architecture with_hidden(const Architecture& like, const std::vector<std::size_t
 std::optional<Architecture> affordable(const Architecture& like,
                                        const std::vector<std::size_t>& hidden, std::size_t rows) {
   constexpr double step = 0.95;
+  const double most = like.ramps.empty() ? most_operations : most_operations_with_ramps;
   std::size_t least_units = 1;
   if (!hidden.empty()) least_units = *std::min_element(hidden.begin(), hidden.end());
   const auto least = static_cast<double>(least_units);
   for (double share = 1; share * least >= 1; share *= step) {
     Architecture shape = with_hidden(like, hidden, share);
-    if (epoch_cost_of(shape, rows) <= most_operations) return shape;
+    if (epoch_cost_of(shape, rows) <= most) return shape;
   }
   return {};
 }
@@ -704,16 +708,22 @@ std::optional<Architecture> affordable(const Architecture& like,
 }  // namespace
 
 std::vector<Architecture> default_shapes(const Architecture& like, bool classes, std::size_t rows) {
-  std::vector<std::vector<std::size_t>> all{{5}, {20}, {20, 20}};
+  struct Sketch {
+    std::vector<std::size_t> hidden;
+    bool ramps;
+  };
+  std::vector<Sketch> all;
   if (classes) {
-    all.insert(all.begin(), std::vector<std::size_t>{});
+    all = {{{}, false}, {{}, true}, {{5}, true}, {{20, 20}, false}};
   } else {
-    all.push_back({30, 30, 30});
+    all = {{{5}, false}, {{20}, false}, {{20, 20}, false}, {{30, 30, 30}, false}};
   }
   std::vector<Architecture> shapes;
-  for (const auto& hidden : all) {
-    auto shape = affordable(like, hidden, rows);
-    if (!shape || (!shapes.empty() && shapes.back().widths == shape->widths)) continue;
+  for (const auto& [hidden, ramps] : all) {
+    Architecture own = like;
+    if (!ramps) own.ramps.clear();
+    auto shape = affordable(own, hidden, rows);
+    if (!shape || (!shapes.empty() && shapes.back().has_shape_of(*shape))) continue;
     shapes.push_back(*std::move(shape));
   }
   return shapes;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "layers/readable.h"
 
@@ -56,8 +57,9 @@ TEST(NetworkValues, GradientsAgreeWithDifferences) {
 }
 
 void expect_rows_one_by_one(JointUnit unit, const std::vector<std::size_t>& widths,
-                            std::size_t rows, double size) {
-  const Architecture network{.widths = widths, .slopes = {0.1, 0.4}, .bias = {true}};
+                            std::size_t rows, double size, const std::vector<Ramp>& ramps = {}) {
+  const Architecture network{
+      .widths = widths, .slopes = {0.1, 0.4}, .bias = {true}, .ramps = ramps};
   special::Random random(rows);
   Vector weights(static_cast<Eigen::Index>(network.weight_count()));
   for (double& w : weights) w = random.normal();
@@ -89,6 +91,49 @@ TEST(NetworkValues, AreThoseOfEveryRowOnItsOwn) {
     expect_rows_one_by_one(unit, {4, 9, 1}, 50, 30);
     expect_rows_one_by_one(unit, {4, 9, 1}, 50, 1e200);
   }
+}
+
+TEST(NetworkValues, SeeTheRampsOfTheInputs) {
+  const std::vector<Ramp> ramps{{0, -1, 0}, {0, 0, 0.5}, {0, 0.5, 3}, {2, -0.25, 1e-3}};
+  for (const std::size_t rows : std::vector<std::size_t>{1, 25, 192}) {
+    expect_rows_one_by_one(JointUnit::leaky_relu, {3, 5, 4, 1}, rows, 1, ramps);
+    expect_rows_one_by_one(JointUnit::leaky_relu, {3, 1}, rows, 1, ramps);
+  }
+}
+
+// From knot to knot a ramp rises by 1, and stays: a path from one height to the next.
+TEST(NetworkValues, WithRampsFollowAPathThroughTheirKnots) {
+  const Architecture network{.widths = {1, 1}, .bias = {true}, .ramps = {{0, 0, 1}, {0, 1, 5}}};
+  const Vector weights{{0, 2, -6, 0.5}};
+  const std::vector<double> inputs{-10, 0, 0.5, 1, 2, 4, 50};
+  std::vector<double> values(inputs.size());
+  network_values(network, JointUnit::leaky_relu, weights, inputs, 0, inputs.size(), values.data(),
+                 nullptr);
+  EXPECT_EQ(values, (std::vector<double>{0.5, 0.5, 1.5, 2.5, 1, -2, -3.5}));
+  std::vector<double> one{2};
+  evaluate(network, std::vector<double>(weights.begin(), weights.end()), one);
+  EXPECT_EQ(one, std::vector<double>{1});
+}
+
+TEST(Architecture, RampsShareAPriorPrecisionByInput) {
+  const Architecture network{
+      .widths = {3, 1}, .bias = {true}, .ramps = {{0, 0, 1}, {0, 1, 4}, {2, 0, 1}}};
+  EXPECT_EQ(weight_groups(network, true), (std::vector<std::size_t>{0, 1, 2, 3, 3, 4, 5}));
+  EXPECT_EQ(weight_groups(network, false), (std::vector<std::size_t>{0, 0, 0, 1, 1, 1, 2}));
+}
+
+TEST(Architecture, RefusesRampsThatAreNone) {
+  const auto refuses = [](const std::vector<Ramp>& ramps) {
+    const Architecture network{.widths = {2, 1}, .bias = {true}, .ramps = ramps};
+    EXPECT_THROW(network.validate(Rule::linear), NetworkError);
+  };
+  refuses({{2, 0, 1}});
+  refuses({{1, 0, 1}, {0, 0, 1}});
+  refuses({{0, 0, 1}, {0, 2, 3}});
+  refuses({{0, 1, 1}});
+  refuses({{0, 1, 0}});
+  refuses({{0, 0, std::numeric_limits<double>::infinity()}});
+  refuses({{0, std::nan(""), 1}});
 }
 
 TEST(NetworkValues, HaveTheSameBitsInEveryBlock) {

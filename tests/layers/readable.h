@@ -28,6 +28,10 @@ inline double row_value(const Architecture& network, JointUnit unit, const Eigen
   std::vector<std::vector<double>> units(layers);        // inputs of each layer, with the bias
   std::vector<std::vector<double>> derivatives(layers);  // of the units below it
   units[0].assign(row.begin(), row.end());
+  for (const auto& [input, from, to] : network.ramps) {
+    const double x = row[input];
+    units[0].push_back(x <= from ? 0 : x >= to ? 1 : (x - from) / (to - from));
+  }
   double value = 0;
   for (std::size_t l = 0; l < layers; ++l) {
     units[l].push_back(1);

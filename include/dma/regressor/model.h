@@ -68,6 +68,7 @@ struct RegressorOptions {
 struct ShapeReport {
   std::size_t target = 0;
   std::vector<std::size_t> hidden = {};
+  std::size_t ramps = 0;    // of its inputs, all together (layers/architecture.h)
   std::size_t weights = 0;  // of a network
   double weight = 0;        // in the mixture, of all members together; 0: it was dropped
   std::size_t epochs = 0;
