@@ -127,10 +127,12 @@ void run(const Arguments& arguments, bool forget) {
   if (arguments.compare && arguments.data.empty()) {
     throw UsageError("--compare fits again, so it needs the training rows: --data");
   }
+  std::optional<Working> working("reading");
   Regressor model = Regressor::load(arguments.model);
   const auto path = arguments.output.empty() ? arguments.model : arguments.output;
   std::optional<Table> data;
   if (!arguments.data.empty()) data = read_all(model, arguments.data, arguments.csv);
+  working.reset();
   const Interruption interruption;
   ChangeReport report;
   {
@@ -144,7 +146,9 @@ void run(const Arguments& arguments, bool forget) {
       report = forget ? model.forget_rows(rows, options) : model.update(rows, options);
     }
   }
+  working.emplace("writing " + path.string());
   model.save(path, arguments.slim);
+  working.reset();
   if (Interruption::asked()) {
     fmt::print(stderr, "Interrupted: {} holds what was learnt so far.\n", path.string());
   }
