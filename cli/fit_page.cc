@@ -8,6 +8,7 @@
 
 #include "cli/report.h"
 #include "cli/response.h"
+#include "cli/typical.h"
 
 namespace dma::cli {
 namespace {
@@ -397,16 +398,18 @@ void add_gaps(const Model& model, Entries& facts) {
   if (report.weights > most_weights) facts.add("weights drawn", "none: there are too many");
 }
 
-Json facts_of(const Model& model, const std::vector<Scored>& scored, const NamedRows* rows) {
+Json facts_of(const Regressor& regressor, const std::vector<Scored>& scored,
+              const NamedRows* rows) {
+  const Model& model = regressor.model();
   Entries facts;
   facts.add("rows", rows_text(model));
   add_targets(model, facts);
   add_network(model, facts);
   add_training(model, facts);
   for (const Scored& one : scored) add_scores(model.encoder, one, facts);
-  facts.add("typical row", rows == nullptr
-                               ? "means and most frequent categories of the training rows"
-                               : "medians and most frequent categories of " + rows->name);
+  const Table* given = rows == nullptr ? nullptr : &rows->table;
+  facts.add(rows == nullptr ? "typical row" : "typical row of " + rows->name,
+            row_text(model.encoder, typical_row(regressor, given), {}));
   add_gaps(model, facts);
   return facts.take();
 }
@@ -446,7 +449,7 @@ Json fit_page(const Regressor& model, const std::string& name, const NamedRows* 
           {"version", DMA_VERSION},
           {"model", name},
           {"targets", names_of_targets(encoder)},
-          {"facts", facts_of(model.model(), scored, rows)},
+          {"facts", facts_of(model, scored, rows)},
           {"figures",
            {{"predicted", std::move(predicted)},
             {"importance", importance_figure(model, rows)},

@@ -121,16 +121,15 @@ std::vector<std::string> left_out_texts(const Encoder& encoder) {
   return result;
 }
 
-std::string epochs_text(const Model& model) {
-  const FitReport& report = model.report;
-  const auto why = [&]() -> std::string {
-    switch (report.stopped) {
+std::string epochs_text(std::size_t epochs, Stopped stopped, const Model& model) {
+  const auto why = [&]() -> std::string_view {
+    switch (stopped) {
       case Stopped::interrupted:
         return "interrupted";
       case Stopped::time:
         return "the time was used up";
       case Stopped::max_epochs:
-        if (report.stream) return "one pass over the file";
+        if (model.report.stream) return "one pass over the file";
         return model.options.epochs > 0
                    ? "the limit given"
                    : "the limit if none is given; a higher one rarely gains much";
@@ -138,7 +137,11 @@ std::string epochs_text(const Model& model) {
         return "it stopped by itself";
     }
   };
-  return fmt::format("{}: {}", report.epochs, why());
+  return fmt::format("{}: {}", epochs, why());
+}
+
+std::string epochs_text(const Model& model) {
+  return epochs_text(model.report.epochs, model.report.stopped, model);
 }
 
 void print_entry(std::string_view name, std::string_view value) {

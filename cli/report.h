@@ -37,8 +37,9 @@ struct ColumnGroup {
 std::vector<ColumnGroup> feature_groups(const Encoder& encoder);
 std::vector<std::string> left_out_texts(const Encoder& encoder);
 
-// 104; it stopped by itself
-std::string epochs_text(const Model& model);
+// 104: it stopped by itself
+std::string epochs_text(std::size_t epochs, Stopped stopped, const Model& model);
+std::string epochs_text(const Model& model);  // of its fit
 
 // The networks of a model in a line.
 std::string network_text(const Model& model);

@@ -166,7 +166,7 @@ std::vector<Response> responses(const Regressor& model, const Table* rows) {
   if (rows != nullptr) data = encoder.encode_inputs(*rows);
   const EncodedRows learnt = learnt_rows(model.model());
   const EncodedRows& seen = learnt.rows > 0 ? learnt : data;
-  const auto typical = typical_inputs(encoder, rows != nullptr ? &data : nullptr);
+  const auto typical = typical_inputs(encoder, rows != nullptr ? &data : &learnt);
   std::vector<Response> all;
   std::vector<double> inputs;
   for (const Place& place : places_of(encoder)) {
@@ -183,6 +183,12 @@ std::vector<Response> responses(const Regressor& model, const Table* rows) {
     next = end;
   }
   return all;
+}
+
+std::vector<double> typical_row(const Regressor& model, const Table* rows) {
+  const EncodedRows known =
+      rows != nullptr ? model.encoder().encode_inputs(*rows) : learnt_rows(model.model());
+  return typical_inputs(model.encoder(), &known);
 }
 
 std::vector<Response> widest(std::vector<Response> all, const Encoder& encoder, std::size_t count) {

@@ -22,6 +22,9 @@ struct Response {
 // "(other)" is there if rows were counted as such.
 std::vector<Response> responses(const Regressor& model, const Table* rows);
 
+// The row at which the other columns stand, encoded: typical of these rows, or of those of training.
+std::vector<double> typical_row(const Regressor& model, const Table* rows);
+
 // The `count` responses whose mean varies most, in deviations of a target; in the order of the columns.
 std::vector<Response> widest(std::vector<Response> all, const Encoder& encoder, std::size_t count);
 

@@ -24,7 +24,8 @@ std::vector<Place> places_of(const Encoder& encoder);
 // The encoded numbers of a feature where its cell is not empty.
 std::vector<double> numbers_of(const Place& place, const EncodedRows& rows, std::size_t width);
 
-// Medians and most frequent categories of these rows; without rows the means and most frequent categories of training.
+// Medians and most frequent categories of these rows. If there are none, the means of training, and what was most frequent
+// there among the cells that are not empty.
 std::vector<double> typical_inputs(const Encoder& encoder, const EncodedRows* rows);
 
 // An encoded number of a feature as the table writes it.
