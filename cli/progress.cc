@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,13 +62,18 @@ bool ProgressLine::due() const {
 
 namespace {
 
+// A line that is wider than the terminal could not be drawn over.
 void draw_line(const std::string& text) {
-  fmt::print(stderr, "\r\033[K{}", text);
+  constexpr std::size_t usual_width = 80;
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const std::size_t width = known ? size.ws_col : usual_width;
+  fmt::print(stderr, "\r\033[K{}", text.substr(0, width - 1));
   std::fflush(stderr);
 }
 
 std::string bar_text(double share) {
-  constexpr std::size_t width = 30;
+  constexpr std::size_t width = 20;
   const auto filled =
       static_cast<std::size_t>(static_cast<double>(width) * std::clamp(share, 0.0, 1.0));
   return "[" + std::string(filled, '=') + std::string(width - filled, ' ') + "] ";
@@ -90,12 +96,12 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.0f} h {:.0f} min", hours, std::floor((seconds - hours * hour) / minute));
 }
 
-std::string time_left_text(double seconds, double share) {
+std::string time_left_text(double seconds, double share, double since) {
   constexpr double least_seconds = 2;
   constexpr double least_share = 0.01;
   if (seconds < least_seconds || share < least_share) return "";
-  if (share >= 1) return "finishing";
-  return "at most " + duration_text(std::ceil(seconds * (1 - share) / share)) + " left";
+  const double left = std::ceil(seconds * (1 - share) / share - since);
+  return left > 0 ? "at most " + duration_text(left) + " left" : "finishing";
 }
 
 struct Working::Shared {
@@ -108,6 +114,7 @@ struct Working::Shared {
   bool over = false;
   bool drawn = false;
   Clock::time_point start = Clock::now();
+  Clock::time_point told = start;
   std::thread thread;
 
   void run() {
@@ -121,11 +128,16 @@ struct Working::Shared {
     if (drawn) draw_line("");
   }
   void draw() {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    std::string text = share < 0 ? "" : bar_text(share);
-    text += fmt::format("{}, {}", what, duration_text(seconds));
-    if (const std::string left = time_left_text(seconds, share); !left.empty()) text += ", " + left;
-    draw_line(text);
+    const auto seconds = [this](Clock::time_point end, Clock::time_point begin) {
+      return std::chrono::duration<double>(end - begin).count();
+    };
+    const Clock::time_point now = Clock::now();
+    std::string text = duration_text(seconds(now, start));
+    if (share >= 0) {
+      const std::string left = time_left_text(seconds(told, start), share, seconds(now, told));
+      text = bar_text(share) + text + (left.empty() ? "" : ", " + left);
+    }
+    draw_line(text + ": " + what);
     drawn = true;
   }
 };
@@ -152,6 +164,7 @@ void Working::tell(std::string what, double share) {
   const std::lock_guard lock(shared_->mutex);
   shared_->what = std::move(what);
   shared_->share = share;
+  shared_->told = Shared::Clock::now();
 }
 
 bool ProgressBar::show(const FitProgress& now) {

@@ -362,9 +362,6 @@ Model model_from(const SafetensorsFile& file, int version) {
   json.at("report").get_to(model.report);
   const bool joint = model.options.belief == BeliefKind::joint;
   const std::size_t targets = model.encoder.targets.size();
-  for (std::size_t k = 0; version >= 18 && k < targets; ++k) {
-    model.report.held_out.push_back(read_held_out(file, k));
-  }
   require(file, model.options.ensemble > 0, "has no members");
   model.batch_rows = read_sizes(file, "batch_rows");
   model.row_hashes = file.read<std::uint64_t>("row_hashes", file.shape("row_hashes"));
@@ -388,6 +385,9 @@ Model model_from(const SafetensorsFile& file, int version) {
       json.at("calibrations").get_to(model.calibrations);
     }
     check_calibrations(file, model.calibrations, targets);
+  }
+  for (std::size_t k = 0; version >= 18 && k < targets; ++k) {
+    model.report.held_out.push_back(read_held_out(file, k));
   }
   check_report(file, model);
   return model;

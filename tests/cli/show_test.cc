@@ -230,6 +230,8 @@ TEST(Progress, SaysWhatIsLeft) {
   EXPECT_EQ(time_left_text(10, 0.25), "at most 30 s left");
   EXPECT_EQ(time_left_text(120, 0.2), "at most 8 min left");
   EXPECT_EQ(time_left_text(3600, 0.25), "at most 3 h 0 min left");
+  EXPECT_EQ(time_left_text(10, 0.25, 12), "at most 18 s left");
+  EXPECT_EQ(time_left_text(10, 0.25, 31), "finishing");
   EXPECT_EQ(time_left_text(10, 1), "finishing");
 }
 
