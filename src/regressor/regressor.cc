@@ -177,6 +177,7 @@ void Regressor::save(const std::filesystem::path& path, bool slim) const {
   copy.row_hashes.clear();
   copy.row_weights.clear();
   copy.row_copies.clear();
+  copy.report.held_out.clear();
   for (auto& member : copy.members) {
     auto slim = member.belief->copy(detail::training_options(encoder(), model_.options, 1));
     slim->drop_ledger();

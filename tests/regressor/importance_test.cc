@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "regressor/wave_table.h"
+#include "scratch.h"
 
 namespace dma {
 namespace {
@@ -190,6 +191,13 @@ TEST(HeldOut, RowsAreKeptToShow) {
   const Metrics& metrics = model.report().cavity.front();
   EXPECT_NEAR(std::sqrt(squares / 100), metrics.rmse, 1e-9);
   EXPECT_NEAR(static_cast<double>(inside) / 100, metrics.coverage[3], 1e-9);
+  // They hold targets, which must not stay if their rows go.
+  Regressor less = model;
+  less.forget_rows(select_rows(table, std::vector<std::size_t>{3}));
+  EXPECT_TRUE(less.report().held_out.empty());
+  const test::Scratch scratch;
+  model.save(scratch.path("slim"), true);
+  EXPECT_TRUE(Regressor::load(scratch.path("slim")).report().held_out.front().empty());
   const Regressor again = Regressor::from_bytes(model.to_bytes());
   EXPECT_EQ(again.report().held_out.front().back().upper, rows.front().back().upper);
 }

@@ -102,7 +102,8 @@ struct FitReport {
   // Per target, of the mixture: an estimate for rows that come. A joint belief has predicted each row by members that
   // had not learnt it yet.
   std::vector<Metrics> cavity = {};
-  // Per target, the first of these rows in the random order of the fit, to show. Empty: unknown, or classes.
+  // Per target, the first of these rows in the random order of the fit, to show. Empty: unknown, classes, or
+  // rows were forgotten since.
   std::vector<std::vector<HeldOutRow>> held_out = {};
   // Training NLL of every member by epoch, mean per value. For a joint belief it is that of the mean weights. Empty:
   // unknown.
