@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/report.h"
+
 namespace dma::cli {
 namespace {
 
@@ -72,16 +74,17 @@ std::string draw(const Band& band, std::size_t height) {
     const bool labelled = r == 0 || r == height - 1 || r == height / 2;
     const double y = frame.high - (frame.high - frame.low) * static_cast<double>(r) /
                                       static_cast<double>(height - 1);
-    picture += fmt::format("{:>10} |{}\n", labelled ? fmt::format("{:.3g}", y) : "", rows[r]);
+    picture += fmt::format("{:>10} |{}\n", labelled ? number_text(y, 3) : "", rows[r]);
   }
-  std::string axis(width, ' ');
-  for (std::size_t c = 0; c < width; ++c) {
-    if (band.x[c] >= band.data_low && band.x[c] <= band.data_high) axis[c] = '=';
-  }
-  const std::string left = fmt::format("{:.3g}", band.x.front());
-  picture += fmt::format("{:>10} +{}\n", "", axis);
-  picture += fmt::format("{:>10}  {}{:>{}.3g}\n", "", left, band.x.back(), width - left.size());
-  return picture;
+  return picture + across_text(band.x, band.data_low, band.data_high);
+}
+
+std::string across_text(const std::vector<double>& values, double data_low, double data_high) {
+  std::string rows;
+  for (const double value : values) rows += value >= data_low && value <= data_high ? '=' : ' ';
+  const std::string left = number_text(values.front(), 3);
+  return fmt::format("{:>10} +{}\n{:>10}  {}{:>{}}\n", "", rows, "", left,
+                     number_text(values.back(), 3), values.size() - left.size());
 }
 
 }  // namespace dma::cli

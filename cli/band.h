@@ -15,6 +15,9 @@ struct Band {
   std::vector<double> data_x = {}, data_y = {};  // rows to show, if any
 };
 
+// The ends of an axis below a picture of this width, and where the rows are.
+std::string across_text(const std::vector<double>& values, double data_low, double data_high);
+
 // '-' is the mean, ':' is within two standard deviations, 'o' is a row. Below is the training range.
 std::string draw(const Band& band, std::size_t height);
 

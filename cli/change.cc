@@ -37,7 +37,9 @@ std::string distance_text(const Distance& distance, bool has_classes) {
       distance.mean_shift, distance.largest_shift, distance.mean_std_ratio);
 }
 
-void print_report(const ChangeReport& report, bool has_classes, const std::filesystem::path& path) {
+void print_report(const ChangeReport& report, const Model& model,
+                  const std::filesystem::path& path) {
+  const bool has_classes = model.encoder.has_classes();
   if (report.rows_added > 0) {
     print_entry("rows added",
                 fmt::format("{} in {} batches", report.rows_added, report.batches_added));
@@ -77,8 +79,8 @@ void print_report(const ChangeReport& report, bool has_classes, const std::files
                 fmt::format("{} others in the same batches", report.rows_put_back));
   }
   if (report.batches_swept > 0) {
-    print_entry("swept", fmt::format("{} batches, {} epochs, stopped: {}", report.batches_swept,
-                                     report.epochs, name_of(report.stopped)));
+    print_entry("batches swept", std::to_string(report.batches_swept));
+    print_entry("epochs", epochs_text(report.epochs, report.stopped, model));
   }
   print_entry("moved", fmt::format("predictions for {} ({}): {}", report.moved_on,
                                    report.moved.rows, distance_text(report.moved, has_classes)));
@@ -137,10 +139,12 @@ void run(const Arguments& arguments, bool forget) {
   if (arguments.compare && arguments.data.empty()) {
     throw UsageError("--compare fits again, so it needs the training rows: --data");
   }
+  std::optional<Working> working("reading");
   Regressor model = Regressor::load(arguments.model);
   const auto path = arguments.output.empty() ? arguments.model : arguments.output;
   std::optional<Table> data;
   if (!arguments.data.empty()) data = read_all(model, arguments.data, arguments.csv);
+  working.reset();
   const Interruption interruption;
   ChangeReport report;
   {
@@ -154,14 +158,16 @@ void run(const Arguments& arguments, bool forget) {
       report = forget ? model.forget_rows(rows, options) : model.update(rows, options);
     }
   }
+  working.emplace("writing " + path.string());
   model.save(path, arguments.save);
+  working.reset();
   if (Interruption::asked()) {
     fmt::print(stderr, "Interrupted: {} holds what was learnt so far.\n", path.string());
   }
   if (arguments.json) {
     fmt::print("{}\n", report_json(report, path).dump());
   } else {
-    print_report(report, model.encoder().has_classes(), path);
+    print_report(report, model.model(), path);
   }
 }
 

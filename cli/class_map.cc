@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/band.h"
+#include "cli/report.h"
+
 namespace dma::cli {
 namespace {
 
@@ -22,15 +25,8 @@ std::string legend_of(const std::vector<std::string>& classes) {
   return text + (classes.size() > most ? "   ..." : "");
 }
 
-// Below the picture: where the training rows are, and the ends of the axis.
 std::string below(const Axis& across) {
-  std::string rows;
-  for (const double value : across.values) {
-    rows += value >= across.data_low && value <= across.data_high ? '=' : ' ';
-  }
-  const std::string left = fmt::format("{:.3g}", across.values.front());
-  return fmt::format("{:>10} +{}\n{:>10}  {}{:>{}.3g}\n", "", rows, "", left, across.values.back(),
-                     across.values.size() - left.size());
+  return across_text(across.values, across.data_low, across.data_high);
 }
 
 std::string line(const std::string& label, const std::string& row) {
@@ -63,9 +59,7 @@ std::string draw_curves(const Axis& across, const std::vector<Predicted>& predic
     const double share = 1 - static_cast<double>(r) / static_cast<double>(height - 1);
     picture += line(labelled ? fmt::format("{:g}", share) : "", rows[r]);
   }
-  return picture + below(across) +
-         fmt::format("\nprobability by {}: {}   = where the training rows are\n", across.name,
-                     legend_of(classes));
+  return picture + below(across) + fmt::format("\n{}   = where the rows are\n", legend_of(classes));
 }
 
 std::string draw_map(const Axis& across, const Axis& up, const std::vector<Predicted>& predicted,
@@ -76,15 +70,18 @@ std::string draw_map(const Axis& across, const Axis& up, const std::vector<Predi
     std::string row;
     for (std::size_t c = 0; c < width; ++c) row += mark_at(predicted[r * width + c]);
     const bool labelled = r == 0 || r + 1 == up.values.size();
-    picture += line(labelled ? fmt::format("{:.3g}", up.values[r]) : "", row);
+    picture += line(labelled ? number_text(up.values[r], 3)
+                             : ""
+                               "",
+                    row);
   }
   const std::string meaning =
       classes.size() == 2
           ? fmt::format("probability of {}: '{}' from 0 to 1", classes[1], shades)
           : fmt::format("most probable: {}   . none has more than a half", legend_of(classes));
   return picture + below(across) +
-         fmt::format("\n{} by {} (across) and {} (up)   = where the training rows are\n", meaning,
-                     across.name, up.name);
+         fmt::format("\n{}   {} across, {} up   = where the rows are\n", meaning, across.name,
+                     up.name);
 }
 
 }  // namespace dma::cli

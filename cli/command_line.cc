@@ -124,6 +124,11 @@ Option Command::flag(const std::string& name, bool& value, const std::string& ab
   return Option(command_->add_flag(name, value, about));
 }
 
+Option Command::flag_off(const std::string& name, bool& value, const std::string& about) const {
+  return Option(command_->add_flag_callback(
+      name, [&value] { value = false; }, about));
+}
+
 void Command::excludes_options_of(Command other) const {
   for (CLI::Option* option : other.command_->get_options()) command_->excludes(option);
 }

@@ -72,6 +72,8 @@ class Command {
   Option parsed(const std::string& name, const std::function<void(const std::string&)>& take,
                 const std::string& about) const;
   Option flag(const std::string& name, bool& value, const std::string& about) const;
+  // The flag makes the value false.
+  Option flag_off(const std::string& name, bool& value, const std::string& about) const;
 
   template <class Value>
   Option choice(const std::string& name, Value& value,

@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "cli/bad_input.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -122,8 +124,10 @@ void run(const Arguments& arguments) {
   if (!arguments.by.empty() && std::none_of(csv.columns.begin(), csv.columns.end(), is_by)) {
     csv.columns.push_back({arguments.by, CellType::detect});
   }
+  std::optional<Working> working("scoring");
   const Table table = read_csv(arguments.data, csv);
   const auto metrics = model.evaluate(table, arguments.threads);
+  working.reset();
   Json json = all_targets_json(metrics, encoder);
   const bool weighted = table.find(encoder.weight) != nullptr;
   json["weighted_by"] = weighted ? Json(encoder.weight) : Json();

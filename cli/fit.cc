@@ -1,7 +1,6 @@
 // dma fit DATA.csv --target NAME: fits a model to a table.
 #include <dma/regressor/regressor.h>
 #include <dma/regressor/stream.h>
-#include <dma/special/random.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -62,35 +61,6 @@ std::optional<double> parse_noise(const std::string& text) {
   return number;
 }
 
-std::string describe(const FeatureColumn& column) {
-  std::string text(name_of(column.kind));
-  if (column.kind == ColumnKind::categorical) {
-    text += fmt::format(", {} values", column.categories.size());
-  }
-  if (column.indicator) text += ", with empty cells";
-  return text;
-}
-
-// One line per kind of column, names in the order of the file.
-void print_features(const Encoder& encoder) {
-  std::vector<std::pair<std::string, std::string>> kinds;
-  for (const FeatureColumn& column : encoder.features) {
-    const std::string kind = describe(column);
-    const auto known = std::find_if(kinds.begin(), kinds.end(),
-                                    [&](const auto& one) { return one.first == kind; });
-    if (known == kinds.end()) {
-      kinds.emplace_back(kind, column.name);
-    } else {
-      known->second += ", " + column.name;
-    }
-  }
-  constexpr std::size_t widest = 100;
-  for (auto& [kind, names] : kinds) {
-    if (names.size() > widest) names = names.substr(0, names.find(',', widest - 20)) + ", ...";
-    fmt::print(stderr, "  {:<26} {}\n", kind, names);
-  }
-}
-
 // What was read.
 struct Facts {
   std::string source;
@@ -98,20 +68,30 @@ struct Facts {
   bool numeric_header;
 };
 
-Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out) {
-  std::size_t empty = 0;
-  std::size_t without_weight = 0;
-  const Column* weights = table.find(encoder.weight);
+// Rows by whether they have every target and a weight.
+struct RowsWith {
+  std::size_t all_there = 0, no_target = 0, no_weight = 0;
+};
+
+RowsWith rows_with(const Table& table, const std::vector<std::string>& targets,
+                   const std::string& weight) {
+  RowsWith rows;
+  const Column* weights = table.find(weight);
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const bool no_target =
-        std::any_of(encoder.targets.begin(), encoder.targets.end(),
-                    [&](const auto& target) { return table.find(target.name)->empty(row); });
-    empty += no_target ? 1 : 0;
+    const bool no_target = std::any_of(targets.begin(), targets.end(), [&](const auto& target) {
+      const Column* column = table.find(target);
+      return column != nullptr && column->empty(row);
+    });
     const bool no_weight = weights != nullptr && !weights->is_text && weights->numbers[row] == 0;
-    without_weight += !no_target && no_weight ? 1 : 0;
+    ++(no_target ? rows.no_target : no_weight ? rows.no_weight : rows.all_there);
   }
-  return {table.source, table.rows() + held_out, table.columns.size(), held_out,
-          empty,        without_weight,          table.numeric_header};
+  return rows;
+}
+
+Facts facts_of(const Table& table, const RegressorOptions& options, std::size_t held_out) {
+  const RowsWith rows = rows_with(table, options.target, options.weight);
+  return {table.source,   table.rows() + held_out, table.columns.size(), held_out,
+          rows.no_target, rows.no_weight,          table.numeric_header};
 }
 
 // What the target was taken for, and how to say otherwise.
@@ -135,10 +115,12 @@ void print_understood(const Facts& facts, const Encoder& encoder) {
   for (const TargetColumn& target : encoder.targets) {
     print_target(target);
   }
-  print_features(encoder);
+  for (const auto& [kind, names] : feature_groups(encoder)) {
+    fmt::print(stderr, "  {:<26} {}\n", kind, names);
+  }
   if (!encoder.weight.empty()) fmt::print(stderr, "  {:<26} {}\n", "weight", encoder.weight);
-  for (const DroppedColumn& column : encoder.dropped) {
-    fmt::print(stderr, "  {:<26} {}: {}\n", "left out", column.name, column.reason);
+  for (const std::string& text : left_out_texts(encoder)) {
+    fmt::print(stderr, "  {:<26} {}\n", "left out", text);
   }
   fmt::print(stderr, "  {:<26} {} for training", "rows",
              facts.rows - facts.held_out - facts.without_target - facts.without_weight);
@@ -158,15 +140,12 @@ void print_understood(const Facts& facts, const Encoder& encoder) {
   }
 }
 
-// Every row goes to one of the two tables; which one depends only on the seed and the row's position.
-std::pair<Table, Table> split(const Table& table, double share, std::uint64_t seed) {
-  special::Random random(seed);
-  std::vector<std::size_t> kept;
-  std::vector<std::size_t> held_out;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    (random.uniform() < share ? held_out : kept).push_back(row);
-  }
-  return {select_rows(table, kept), select_rows(table, held_out)};
+// The rows to learn from, and those to hold out.
+std::pair<Table, Table> split(const Table& table, double share, const RegressorOptions& options) {
+  const auto rows = [&](bool held_out) {
+    return HeldOutRows(share, options.seed, options.target, options.weight).choose(table, held_out);
+  };
+  return {rows(false), rows(true)};
 }
 
 struct Scored {
@@ -179,15 +158,7 @@ void print_result(const Model& model, const std::vector<Scored>& tests,
   print_fit(model);
   for (const Scored& test : tests) {
     for (const Metrics& metrics : test.targets) {
-      if (metrics.classes) {
-        print_entry(test.name, fmt::format("{} rows: {}", metrics.values,
-                                           class_scores_text(*metrics.classes)));
-        continue;
-      }
-      print_entry(
-          test.name,
-          fmt::format("{} rows: RMSE {:.4g}, NLL {:.4f}, {:.1f} % in the 95 % interval",
-                      metrics.values, metrics.rmse, metrics.nll, 100 * metrics.coverage[3]));
+      print_entry(test.name, fmt::format("{} rows: {}", metrics.values, scores_text(metrics)));
     }
   }
   print_entry("model",
@@ -202,7 +173,10 @@ std::filesystem::path default_model(const std::string& data) {
 
 // Once the model is saved the checkpoint is useless, unless an interrupted fit may be resumed.
 void save(const Regressor& model, const Arguments& arguments) {
-  model.save(arguments.model, arguments.save);
+  {
+    const Working working("writing " + arguments.model.string());
+    model.save(arguments.model, arguments.save);
+  }
   const std::filesystem::path& checkpoint = arguments.checkpoint.path;
   if (model.report().stopped != Stopped::interrupted) {
     if (!checkpoint.empty()) std::filesystem::remove(checkpoint);
@@ -253,7 +227,10 @@ void look_at(const StreamedFile& file, const Encoder& encoder) {
 void run_stream(const Arguments& arguments) {
   const RegressorOptions& options = arguments.options;
   const StreamedFile file{arguments.data, arguments.csv.options(), arguments.holdout};
-  StreamedTable found = look_through(file, options);
+  StreamedTable found = [&] {
+    const Working working("reading " + arguments.data);
+    return look_through(file, options);
+  }();
   print_understood({found.source, found.rows, found.columns, found.held_out, found.without_target,
                     found.without_weight, found.numeric_header},
                    found.encoder);
@@ -266,11 +243,14 @@ void run_stream(const Arguments& arguments) {
   }();
   save(model, arguments);
   std::vector<Scored> tests;
-  if (found.held_out > 0) {
-    tests.push_back({"held out", evaluate_stream(model, file, options.threads)});
-  }
-  if (!arguments.test.empty()) {
-    tests.push_back({"test file", evaluate_stream(model, test_file, options.threads)});
+  {
+    const Working working("testing");
+    if (found.held_out > 0) {
+      tests.push_back({"held out", evaluate_stream(model, file, options.threads)});
+    }
+    if (!arguments.test.empty()) {
+      tests.push_back({"test file", evaluate_stream(model, test_file, options.threads)});
+    }
   }
   print_outcome(model, tests, arguments);
 }
@@ -297,15 +277,23 @@ void run(Arguments& arguments) {
                      " has " + names);
   }
   if (is_one_pass(options) && can_stream(arguments.data)) return run_stream(arguments);
-  Table table = read_csv(arguments.data, csv);
+  Table table = [&] {
+    const Working working("reading " + arguments.data);
+    return read_csv(arguments.data, csv);
+  }();
   std::optional<Table> held_out;
   if (arguments.holdout > 0) {
-    auto [kept, rest] = split(table, arguments.holdout, options.seed);
+    auto [kept, rest] = split(table, arguments.holdout, options);
+    require_split(arguments.holdout, rows_with(kept, options.target, options.weight).all_there,
+                  rest.rows(), table.source);
     table = std::move(kept);
     held_out = std::move(rest);
   }
-  Encoder encoder = Regressor::encoder_for(table, options);
-  print_understood(facts_of(table, encoder, held_out ? held_out->rows() : 0), encoder);
+  Encoder encoder = [&] {
+    const Working working("looking at the columns");
+    return Regressor::encoder_for(table, options);
+  }();
+  print_understood(facts_of(table, options, held_out ? held_out->rows() : 0), encoder);
   CsvOptions test_csv = arguments.csv.options();
   test_csv.columns = encoder.wanted(true, UseWeights::if_there);
   std::optional<Table> test;  // read before the fit, so that a mistake in it shows at once
@@ -319,8 +307,11 @@ void run(Arguments& arguments) {
   }();
   save(model, arguments);
   std::vector<Scored> tests;
-  if (held_out) tests.push_back({"held out", model.evaluate(*held_out, options.threads)});
-  if (test) tests.push_back({"test file", model.evaluate(*test, options.threads)});
+  {
+    const Working working("testing");
+    if (held_out) tests.push_back({"held out", model.evaluate(*held_out, options.threads)});
+    if (test) tests.push_back({"test file", model.evaluate(*test, options.threads)});
+  }
   print_outcome(model, tests, arguments);
 }
 
@@ -408,12 +399,12 @@ void add_fit(Command app) {
       .text("X")
       .group("Network");
   command
-      .flag("!--no-selection", options.selection,
-            "learn no prior precision per input column, so that none is switched off")
+      .flag_off("--no-selection", options.selection,
+                "learn no prior precision per input column, so that none is switched off")
       .group("Network");
   command
-      .flag("!--no-calibration", options.calibration,
-            "do not fit the noise's level and tails to the held-out predictions")
+      .flag_off("--no-calibration", options.calibration,
+                "do not fit the noise's level and tails to the held-out predictions")
       .group("Network");
   command
       .option(
@@ -485,7 +476,7 @@ void add_fit(Command app) {
 
   command
       .option("--holdout", arguments->holdout,
-              "share of the rows to hold out and test on, such as 0.1")
+              "share of the rows with a target to hold out and test on, such as 0.1")
       .real(0, 0.9)
       .text("SHARE")
       .group("Output");

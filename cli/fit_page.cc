@@ -8,6 +8,7 @@
 
 #include "cli/report.h"
 #include "cli/response.h"
+#include "cli/typical.h"
 
 namespace dma::cli {
 namespace {
@@ -71,6 +72,57 @@ void add_pit(const Encoder& encoder, const Scored& scored, Json& list) {
                                 {"share", share}}));
     }
   }
+}
+
+// Rows that were predicted by members that had not learnt them.
+void add_held_out(const Model& model, Json& list) {
+  const auto& held_out = model.report.held_out;
+  for (std::size_t k = 0; k < held_out.size(); ++k) {
+    for (const HeldOutRow& row : held_out[k]) {
+      list.push_back(of_target(model.encoder, k,
+                               {{"region", left_out_rows},
+                                {"actual", row.actual},
+                                {"predicted", row.predicted},
+                                {"lower", row.lower},
+                                {"upper", row.upper}}));
+    }
+  }
+}
+
+// Of the rows with a target, evenly many of any order.
+void add_predicted(const Regressor& model, const NamedRows& rows, Json& list) {
+  const Encoder& encoder = model.encoder();
+  if (encoder.has_classes()) return;
+  const EncodedRows encoded = encoder.encode(rows.table, UseWeights::ignored);
+  const std::size_t step = encoded.rows / most_held_out_rows + 1;
+  std::vector<double> inputs;
+  std::vector<std::size_t> chosen;
+  for (std::size_t n = 0; n < encoded.rows; n += step) {
+    const auto first = encoded.inputs.begin() + static_cast<std::ptrdiff_t>(n * encoder.width());
+    inputs.insert(inputs.end(), first, first + static_cast<std::ptrdiff_t>(encoder.width()));
+    chosen.push_back(n);
+  }
+  const auto predicted = model.predict_encoded(inputs, chosen.size());
+  const std::size_t targets = encoder.targets.size();
+  const CentralLevel level(0.95);
+  for (std::size_t n = 0; n < predicted.size(); ++n) {
+    const std::size_t k = n % targets;
+    const Interval interval = predicted[n].interval(level);
+    const double actual = encoded.targets[chosen[n / targets] * targets + k];
+    list.push_back(of_target(encoder, k,
+                             {{"region", rows.name},
+                              {"actual", encoder.targets[k].decoded(actual)},
+                              {"predicted", predicted[n].mean},
+                              {"lower", interval.lower},
+                              {"upper", interval.upper}}));
+  }
+}
+
+Json importance_figure(const Regressor& model, const NamedRows* rows) {
+  auto all = model.column_importance(rows != nullptr ? &rows->table : nullptr);
+  for (auto& columns : all) columns.resize(std::min(columns.size(), most_responses));
+  if (all.empty()) return Json::array();
+  return importance_json(model.model(), all);
 }
 
 void add_reliability(const Scored& scored, Json& list) {
@@ -151,6 +203,11 @@ Json weights_figure(const Model& model) {
   return list;
 }
 
+// Whole numbers are drawn like categories if they are few.
+std::string_view kind_of(const Response& response) {
+  return response.few_whole ? "whole" : name_of(response.kind);
+}
+
 Json class_response_figure(const std::vector<Response>& responses, const Encoder& encoder) {
   Json list = Json::array();
   const std::vector<std::string>& classes = encoder.targets.front().classes;
@@ -158,7 +215,7 @@ Json class_response_figure(const std::vector<Response>& responses, const Encoder
     for (std::size_t n = 0; n < response.predicted.size(); ++n) {
       for (std::size_t k = 0; k < classes.size(); ++k) {
         list.push_back({{"input", response.column},
-                        {"kind", name_of(response.kind)},
+                        {"kind", kind_of(response)},
                         {"x", response.x[n]},
                         {"class", classes[k]},
                         {"probability", response.predicted[n].probabilities[k]}});
@@ -178,7 +235,7 @@ Json response_figure(const std::vector<Response>& responses, const Encoder& enco
       const Interval function = p.function_interval(CentralLevel(0.95));
       list.push_back(of_target(encoder, n % targets,
                                {{"input", response.column},
-                                {"kind", name_of(response.kind)},
+                                {"kind", kind_of(response)},
                                 {"x", response.x[n / targets]},
                                 {"mean", p.mean},
                                 {"lower", p.lower()},
@@ -293,18 +350,16 @@ void add_scores(const Encoder& encoder, const Scored& scored, Entries& facts) {
       continue;
     }
     facts.add(scored.region + of,
-              fmt::format("{} rows: RMSE {:.4g}, NLL {:.4f}, {}", metrics.values, metrics.rmse,
-                          metrics.nll, coverage_text(metrics.coverage)));
+              fmt::format("{} rows: RMSE {}, NLL {:.4f}, {}", metrics.values,
+                          number_text(metrics.rmse), metrics.nll, coverage_text(metrics.coverage)));
   }
 }
 
 void add_network(const Model& model, Entries& facts) {
   const FitReport& report = model.report;
-  facts.add("inputs", fmt::format("{} from {} columns", model.encoder.width(),
-                                  model.encoder.features.size()));
-  for (const DroppedColumn& column : model.encoder.dropped) {
-    facts.add("left out", column.name + ": " + column.reason);
-  }
+  for (const auto& [kind, names] : feature_groups(model.encoder)) facts.add(kind, names);
+  for (const std::string& text : left_out_texts(model.encoder)) facts.add("left out", text);
+  facts.add("network inputs", std::to_string(model.encoder.width()));
   facts.add("network", network_text(model));
   for (const ShapeReport& shape : report.shapes) {
     const std::string of = model.encoder.targets.size() == 1
@@ -320,7 +375,7 @@ void add_network(const Model& model, Entries& facts) {
 
 void add_training(const Model& model, Entries& facts) {
   const FitReport& report = model.report;
-  facts.add("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
+  facts.add("epochs", epochs_text(model));
   if (report.stream) {
     facts.add("training curve, NLL", "unknown: in a stream every row is seen only once");
   } else if (report.training.empty()) {
@@ -330,8 +385,6 @@ void add_training(const Model& model, Entries& facts) {
     facts.add(fmt::format("training {}", score_name(model)),
               fmt::format("{:.4f}", report.train_nll));
   }
-  facts.add(fmt::format("{} {}", report.shapes.empty() ? "cavity" : "held-out", score_name(model)),
-            fmt::format("{:.4f}", report.cavity_nll()));
 }
 
 void add_gaps(const Model& model, Entries& facts) {
@@ -350,18 +403,30 @@ void add_gaps(const Model& model, Entries& facts) {
   if (report.weights > most_weights) facts.add("weights drawn", "none: there are too many");
 }
 
-Json facts_of(const Model& model, const std::vector<Scored>& scored, const NamedRows* rows) {
+Json facts_of(const Regressor& regressor, const std::vector<Scored>& scored,
+              const NamedRows* rows) {
+  const Model& model = regressor.model();
   Entries facts;
   facts.add("rows", rows_text(model));
   add_targets(model, facts);
   add_network(model, facts);
   add_training(model, facts);
   for (const Scored& one : scored) add_scores(model.encoder, one, facts);
-  facts.add("typical row", rows == nullptr
-                               ? "means and most frequent categories of the training rows"
-                               : "medians and most frequent categories of " + rows->name);
+  const Table* given = rows == nullptr ? nullptr : &rows->table;
+  facts.add(rows == nullptr ? "typical row" : "typical row of " + rows->name,
+            row_text(model.encoder, typical_row(regressor, given), {}));
   add_gaps(model, facts);
   return facts.take();
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<std::string> names_of_targets(const Encoder& encoder) {
+  std::vector<std::string> names;
+  for (const TargetColumn& target : encoder.targets) names.push_back(target.name);
+  return names;
 }
 
 }  // namespace
@@ -376,6 +441,9 @@ Json fit_page(const Regressor& model, const std::string& name, const NamedRows* 
   Json pit = Json::array();
   Json reliability = Json::array();
   Json confusion = Json::array();
+  Json predicted = Json::array();
+  add_held_out(model.model(), predicted);
+  if (rows != nullptr) add_predicted(model, *rows, predicted);
   for (const Scored& one : scored) {
     add_calibration(encoder, one, calibration);
     add_pit(encoder, one, pit);
@@ -385,9 +453,12 @@ Json fit_page(const Regressor& model, const std::string& name, const NamedRows* 
   return {{"kind", "report"},
           {"version", DMA_VERSION},
           {"model", name},
-          {"facts", facts_of(model.model(), scored, rows)},
+          {"targets", names_of_targets(encoder)},
+          {"facts", facts_of(model, scored, rows)},
           {"figures",
-           {{"training", training_figure(model.report())},
+           {{"predicted", std::move(predicted)},
+            {"importance", importance_figure(model, rows)},
+            {"training", training_figure(model.report())},
             {"calibration", std::move(calibration)},
             {"pit", std::move(pit)},
             {"reliability", std::move(reliability)},

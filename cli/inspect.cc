@@ -6,8 +6,11 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
+#include "cli/csv_arguments.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -17,8 +20,12 @@ using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::filesystem::path model;
+  std::string data;
+  CsvArguments csv;
   bool json = false;
 };
+
+using Importance = std::vector<std::vector<ColumnShare>>;
 
 // One layer's weights, over the members that have the shape of the first.
 struct LayerSummary {
@@ -70,8 +77,9 @@ const char* ledger_name(LedgerMode mode) {
   return mode == LedgerMode::full ? "full" : mode == LedgerMode::average ? "average" : "none";
 }
 
-Json to_json(const Model& model) {
+Json to_json(const Model& model, const Importance& importance) {
   Json json = fit_json(model);
+  json["column_importance"] = importance_json(model, importance);
   json["input_names"] = model.encoder.input_names();
   Json left_out = Json::object();
   for (const DroppedColumn& column : model.encoder.dropped) left_out[column.name] = column.reason;
@@ -136,7 +144,35 @@ std::string rows_in(const FitReport& report) {
   return fmt::format("{} ({} different)", report.rows, report.rows - report.copies);
 }
 
-void print_model(const Model& model, const std::filesystem::path& path) {
+// Never -0.0.
+std::string percent_text(double share) {
+  return fmt::format("{:.1f}", std::round(1000 * share) / 10 + 0.0);
+}
+
+void print_importance(const Importance& all, const Model& model, const Arguments& arguments) {
+  fmt::print("\nwhich columns matter: ");
+  if (all.empty()) {
+    return fmt::print("the model has not kept its rows; give them or others with --data\n");
+  }
+  fmt::print("share of the variance of what is predicted, and where it is with 90 %\n");
+  constexpr std::size_t most = 30;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all.size() > 1) fmt::print("of {}\n", model.encoder.targets[k].name);
+    for (std::size_t j = 0; j < std::min(most, all[k].size()); ++j) {
+      const ColumnShare& one = all[k][j];
+      fmt::print("  {:<22} {:>6} %   {:>6} to {} %\n", one.column, percent_text(one.share),
+                 percent_text(one.lower), percent_text(one.upper));
+    }
+    if (all[k].size() > most) {
+      fmt::print("  and {} more, each with {} % or less; --json has them all\n",
+                 all[k].size() - most, percent_text(all[k][most].share));
+    }
+  }
+  fmt::print("  over {}\n", arguments.data.empty() ? "the training rows" : arguments.data);
+}
+
+void print_model(const Model& model, const Importance& importance, const Arguments& arguments) {
+  const std::filesystem::path& path = arguments.model;
   const FitReport& report = model.report;
   fmt::print("{}: {}, {}\n", path.string(), bytes_text(std::filesystem::file_size(path)),
              model.options.single_precision ? "single precision" : "double precision");
@@ -144,20 +180,17 @@ void print_model(const Model& model, const std::filesystem::path& path) {
     print_entry("target", target_text(target));
     if (!target.reason.empty()) print_entry("", "chosen: " + target.reason);
   }
-  for (const FeatureColumn& column : model.encoder.features) {
-    print_entry("feature", fmt::format("{}: {}{}", column.name, name_of(column.kind),
-                                       column.indicator ? ", with empty cells" : ""));
+  for (const auto& [kind, names] : feature_groups(model.encoder)) {
+    print_entry("columns", fmt::format("{}: {}", kind, names));
   }
-  for (const DroppedColumn& column : model.encoder.dropped) {
-    print_entry("left out", column.name + ": " + column.reason);
-  }
+  for (const std::string& text : left_out_texts(model.encoder)) print_entry("left out", text);
   if (!model.encoder.weight.empty()) print_entry("weight", model.encoder.weight);
   print_entry("network", network_text(model));
   print_entry("units", fmt::format("slope {:g} below zero, rule {}",
                                    architecture_of(model).slope(0), name_of(model.options.rule)));
   print_shapes(model);
-  print_entry("training", fmt::format("{} rows, {} epochs, stopped: {}", rows_in(report),
-                                      report.epochs, name_of(report.stopped)));
+  print_entry("rows", rows_in(report));
+  print_entry("epochs", epochs_text(model));
   for (std::size_t k = 0; !model.encoder.has_classes() && k < report.noise_std.size(); ++k) {
     const auto [name, text] = noise_text(model, k);
     print_entry(name, text);
@@ -167,6 +200,7 @@ void print_model(const Model& model, const std::filesystem::path& path) {
                                     ledger_name(model.options.ledger), model.batch_rows.size(),
                                     report.batch_size, model.row_hashes.size(),
                                     bytes_text(ledger_size(model))));
+  print_importance(importance, model, arguments);
   fmt::print(
       "\nposterior of {}         weights  size of means       std  beyond 2 std  bits gained\n",
       list_text(report.layers, "-"));
@@ -182,11 +216,20 @@ void print_model(const Model& model, const std::filesystem::path& path) {
 }
 
 void run(const Arguments& arguments) {
+  std::optional<Working> working("looking at the model");
   const Regressor model = Regressor::load(arguments.model);
+  std::optional<Table> rows;
+  if (!arguments.data.empty()) {
+    CsvOptions csv = arguments.csv.options();
+    csv.columns = model.encoder().wanted(false);
+    rows = read_csv(arguments.data, csv);
+  }
+  const Importance importance = model.column_importance(rows ? &*rows : nullptr);
+  working.reset();
   if (arguments.json) {
-    fmt::print("{}\n", to_json(model.model()).dump());
+    fmt::print("{}\n", to_json(model.model(), importance).dump());
   } else {
-    print_model(model.model(), arguments.model);
+    print_model(model.model(), importance, arguments);
   }
 }
 
@@ -196,8 +239,17 @@ void add_inspect(Command app) {
   auto arguments = std::make_shared<Arguments>();
   const Command command = app.command("inspect", "show what is in a model");
   command.option("model", arguments->model, "model file").required().text("MODEL");
+  command
+      .option("--data", arguments->data,
+              "CSV file with the rows over which to say which columns matter (default: the "
+              "training rows, as far as the model has kept them)")
+      .text("FILE");
+  add_csv_options(command, arguments->csv);
   command.flag("--json", arguments->json, "print one JSON object");
-  command.footer("example:\n  dma inspect m.safetensors\n");
+  command.footer(
+      "example:\n"
+      "  dma inspect m.safetensors\n"
+      "  dma inspect m.safetensors --data new.csv\n");
   command.run([arguments] { run(*arguments); });
 }
 

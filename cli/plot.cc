@@ -1,18 +1,21 @@
 // dma plot MODEL DATA.csv and dma demo: the band of a prediction, or probabilities, in the terminal.
 #include <dma/regressor/regressor.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/bad_input.h"
 #include "cli/band.h"
 #include "cli/class_map.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
+#include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/typical.h"
 #include "experiments/task/task.h"
 
 namespace dma::cli {
@@ -31,7 +34,7 @@ struct Arguments {
 };
 
 constexpr const char* legend =
-    "- mean   : within two standard deviations   o a row   = where the training rows are\n";
+    "- mean   : within two standard deviations   o a row   = where the rows are\n";
 
 std::size_t target_index(const Encoder& encoder, const std::string& name) {
   for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
@@ -47,18 +50,19 @@ std::vector<std::string> inputs_of(const Encoder& encoder, const std::vector<std
   for (const FeatureColumn& column : encoder.features) {
     if (column.kind == ColumnKind::numeric) numeric.push_back(column.name);
   }
+  if (numeric.empty()) throw BadInput("the model uses no column of numbers");
+  const std::string all = fmt::format("{}", fmt::join(numeric, ", "));
+  const std::string wanted = fmt::format("name {} to vary with --input; the model has {}",
+                                         most == 1 ? "the column" : "one or two columns", all);
   for (const std::string& name : named) {
+    if (name.empty()) throw BadInput(wanted);
     if (std::find(numeric.begin(), numeric.end(), name) == numeric.end()) {
-      throw BadInput("the model has no numeric feature '" + name + "'");
+      throw BadInput("the model has no column of numbers '" + name + "'; it has " + all);
     }
   }
   const auto& chosen = named.empty() ? numeric : named;
-  if (chosen.empty()) throw BadInput("the model has no numeric feature");
   if (chosen.size() > most || (chosen.size() == 2 && chosen[0] == chosen[1])) {
-    throw BadInput(most == 1 ? "the model has several numeric features: name the one to vary with "
-                               "--input"
-                             : "the model has several numeric features: name one or two to vary "
-                               "with --input");
+    throw BadInput(wanted);
   }
   return chosen;
 }
@@ -69,8 +73,8 @@ struct Varied {
   std::vector<double> values;
 };
 
-// The others are empty cells, which stand for their means.
-Table varied(const Encoder& encoder, const std::vector<Varied>& features) {
+// The cells of these features alone; the others are empty.
+Table varied_cells(const Encoder& encoder, const std::vector<Varied>& features) {
   const std::size_t rows = features.front().values.size();
   Table table;
   for (const FeatureColumn& column : encoder.features) {
@@ -87,6 +91,32 @@ Table varied(const Encoder& encoder, const std::vector<Varied>& features) {
     table.columns.push_back(std::move(cells));
   }
   return table;
+}
+
+// The others are those of the typical row.
+std::vector<Predicted> predict_varied(const Regressor& model, const std::vector<Varied>& features,
+                                      const std::vector<double>& typical) {
+  const Encoder& encoder = model.encoder();
+  EncodedRows rows = encoder.encode_inputs(varied_cells(encoder, features));
+  for (const Place& place : places_of(encoder)) {
+    const bool varies = std::any_of(features.begin(), features.end(), [&](const Varied& one) {
+      return one.name == place.feature.name;
+    });
+    for (std::size_t n = 0; !varies && n < rows.rows; ++n) {
+      const std::size_t first = n * typical.size() + place.first;
+      std::copy_n(typical.begin() + static_cast<std::ptrdiff_t>(place.first), place.feature.width(),
+                  rows.inputs.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+  }
+  return model.predict_encoded(rows.inputs, rows.rows);
+}
+
+// What is drawn, and where the columns stand that are not.
+std::string title_text(const Encoder& encoder, const std::string& what,
+                       const std::vector<std::string>& drawn, const std::vector<double>& typical) {
+  const std::string row = row_text(encoder, typical, drawn);
+  const std::string title = fmt::format("{} by {}", what, fmt::join(drawn, " and "));
+  return row.empty() ? title : title + ", the other columns as in a typical row: " + row;
 }
 
 Axis axis_of(const Table& data, const std::string& name, std::size_t places) {
@@ -112,10 +142,13 @@ std::string class_picture(const Regressor& model, const Table& data,
   const Encoder& encoder = model.encoder();
   const std::vector<std::string>& classes = encoder.targets.front().classes;
   const std::vector<std::string> inputs = inputs_of(encoder, named, 2);
+  const EncodedRows rows = encoder.encode_inputs(data);
+  const std::vector<double> typical = typical_inputs(encoder, &rows);
+  const std::string title = title_text(encoder, "probability", inputs, typical) + "\n";
   const Axis across = axis_of(data, inputs[0], picture_width);
   if (inputs.size() == 1) {
-    const auto predicted = model.predict(varied(encoder, {{across.name, across.values}}));
-    return draw_curves(across, predicted, classes, picture_height + 1);
+    const auto predicted = predict_varied(model, {{across.name, across.values}}, typical);
+    return draw_curves(across, predicted, classes, picture_height + 1) + title;
   }
   const Axis up = axis_of(data, inputs[1], picture_height);
   Varied first{across.name, {}}, second{up.name, {}};
@@ -125,11 +158,18 @@ std::string class_picture(const Regressor& model, const Table& data,
       second.values.push_back(y);
     }
   }
-  return draw_map(across, up, model.predict(varied(encoder, {first, second})), classes);
+  return draw_map(across, up, predict_varied(model, {first, second}, typical), classes) + title;
 }
 
-Band band_of(const Regressor& model, const Table& data, const std::vector<std::string>& named,
-             const std::string& target) {
+// What is drawn, and the typical row that it is drawn at.
+struct BandAt {
+  std::string input, target;
+  Band band;
+  std::vector<double> typical;
+};
+
+BandAt band_of(const Regressor& model, const Table& data, const std::vector<std::string>& named,
+               const std::string& target) {
   const Encoder& encoder = model.encoder();
   const std::string input = inputs_of(encoder, named, 1).front();
   const std::size_t k = target_index(encoder, target);
@@ -138,32 +178,40 @@ Band band_of(const Regressor& model, const Table& data, const std::vector<std::s
   const Axis axis = axis_of(data, input, picture_width);
   Band band{
       .x = axis.values, .predicted = {}, .data_low = axis.data_low, .data_high = axis.data_high};
-  const auto predicted = model.predict(varied(encoder, {{input, band.x}}));
+  const EncodedRows rows = encoder.encode_inputs(data);
+  std::vector<double> typical = typical_inputs(encoder, &rows);
+  const auto predicted = predict_varied(model, {{input, band.x}}, typical);
   for (std::size_t n = k; n < predicted.size(); n += encoder.targets.size()) {
     band.predicted.push_back(predicted[n]);
   }
-  // Other features are held at their means, so rows belong in the picture only if there are none.
-  if (encoder.features.size() == 1 && y != nullptr) {
-    for (std::size_t n = 0; n < x.size(); ++n) {
-      if (std::isnan(x[n]) || std::isnan(y->numbers[n])) continue;
-      band.data_x.push_back(x[n]);
-      band.data_y.push_back(y->numbers[n]);
-    }
+  for (std::size_t n = 0; y != nullptr && n < x.size(); ++n) {
+    if (std::isnan(x[n]) || std::isnan(y->numbers[n])) continue;
+    band.data_x.push_back(x[n]);
+    band.data_y.push_back(y->numbers[n]);
   }
-  return band;
+  return {input, encoder.targets[k].name, std::move(band), std::move(typical)};
+}
+
+void print_band(const Encoder& encoder, const BandAt& drawn) {
+  fmt::print("{}\n{}\n{}", draw(drawn.band, picture_height),
+             title_text(encoder, drawn.target, {drawn.input}, drawn.typical), legend);
 }
 
 void run_plot(const Arguments& arguments) {
+  std::optional<Working> working("drawing");
   const Regressor model = Regressor::load(arguments.model);
   CsvOptions csv = arguments.csv.options();
   csv.columns = model.encoder().wanted(true, UseWeights::if_there);
   const Table data = read_csv(arguments.data, csv);
   if (model.encoder().has_classes()) {
-    fmt::print("{}", class_picture(model, data, arguments.inputs));
+    const std::string picture = class_picture(model, data, arguments.inputs);
+    working.reset();
+    fmt::print("{}", picture);
     return;
   }
-  const Band band = band_of(model, data, arguments.inputs, arguments.target);
-  fmt::print("{}\n{}", draw(band, picture_height), legend);
+  const BandAt drawn = band_of(model, data, arguments.inputs, arguments.target);
+  working.reset();
+  print_band(model.encoder(), drawn);
 }
 
 void run_demo() {
@@ -181,10 +229,10 @@ void run_demo() {
   const Regressor model = Regressor::fit(std::move(table), {.target = "y"});
   print_fit(model.model());
   fmt::print("\n$ dma plot wave.safetensors wave.csv\n");
-  const Band band = band_of(model, data, {"x"}, "y");
-  fmt::print("{}\n{}", draw(band, picture_height), legend);
-  const auto middle = band.predicted[picture_width / 2];
-  const auto edge = band.predicted.front();
+  const BandAt drawn = band_of(model, data, {"x"}, "y");
+  print_band(model.encoder(), drawn);
+  const auto& middle = drawn.band.predicted[picture_width / 2];
+  const auto& edge = drawn.band.predicted.front();
   fmt::print(
       "\nWhere there are rows, the interval is about as wide as the noise (std {:.2g} in the "
       "middle);\n"
@@ -202,8 +250,10 @@ void add_plot(Command app) {
       .required()
       .text("DATA.csv");
   command
-      .option("--input", arguments->inputs,
-              "feature to vary, of a class one or two; the others stay at their means")
+      .option(
+          "--input", arguments->inputs,
+          "column of numbers to vary, of a class one or two; the others stay at those of a typical "
+          "row of DATA.csv: medians and most frequent categories")
       .text("NAME...");
   command.option("--target", arguments->target, "target to draw, if there are several")
       .text("NAME");

@@ -2,6 +2,7 @@
 #include <dma/data/atomic_file.h>
 #include <dma/regressor/regressor.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -11,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -124,6 +126,9 @@ void run(const Arguments& arguments) {
   fmt::memory_buffer text;
   // The header goes out with the first rows: if these cannot be read, nothing is written.
   text.append(header(model.encoder(), arguments.most_counted));
+  // Where the rows themselves go to the terminal, they show that it goes on.
+  std::optional<Working> working;
+  if (file || ::isatty(STDOUT_FILENO) != 1) working.emplace("predicting");
   while (reader.read(piece, rows_at_once)) {
     const EncodedRows encoded = model.encoder().encode_inputs(piece);
     const auto predicted = model.predict_encoded(encoded.inputs, encoded.rows, arguments.threads);
@@ -136,7 +141,11 @@ void run(const Arguments& arguments) {
     text.clear();
     rows += piece.rows();
     pulled_in += encoded.pulled_in;
+    if (working && reader.share() > 0) {
+      working->tell(fmt::format("{} rows predicted", rows), reader.share());
+    }
   }
+  working.reset();
   put({text.data(), text.size()});
   if (file) file->commit();
   if (std::fflush(stdout) != 0) throw FileError("standard output: cannot be written");

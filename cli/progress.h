@@ -5,6 +5,7 @@
 #include <dma/regressor/stream.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,29 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
+// 40 s, 3 min, 2 h 10 min
+std::string duration_text(double seconds);
+// What is left of work of which a share was done after so many seconds, as many seconds ago as `since`, if the rest goes as
+// fast: "at most 40 s left"; empty as long as little is known. Work may turn out to be less, as when a network settles early.
+std::string time_left_text(double seconds, double share, double since = 0);
+
+// Says on standard error, if that is a terminal, what is being done and for how long, from a second on and twice a second,
+// so that nothing is silent. The line is cleared at the end. One at a time.
+class Working {
+ public:
+  explicit Working(std::string what);
+  ~Working();
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+  // From any thread. How far it is; with a share of the work the time that is left is shown too.
+  void tell(std::string what, double share);
+
+ private:
+  struct Shared;
+  std::unique_ptr<Shared> shared_;  // null: no terminal
+};
+
 // Progress of a fit.
 class ProgressBar {
  public:
@@ -50,7 +74,7 @@ class ProgressBar {
   }
 
  private:
-  ProgressLine line_;
+  Working working_{"preparing"};
 };
 
 // Progress of a stream.
@@ -63,7 +87,7 @@ class StreamBar {
   }
 
  private:
-  ProgressLine line_;
+  Working working_{"reading"};
 };
 
 }  // namespace dma::cli

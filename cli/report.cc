@@ -19,6 +19,13 @@ std::string bytes_text(std::size_t bytes) {
   return fmt::format("{:.3g} {}", amount, units[unit]);
 }
 
+std::string number_text(double number, int digits) {
+  constexpr double largest = 1e15;
+  const double size = std::abs(number);
+  if (size >= std::pow(10, digits) && size < largest) return fmt::format("{:.0f}", number);
+  return fmt::format("{:.{}g}", number, digits);
+}
+
 std::string list_text(const std::vector<std::size_t>& numbers, std::string_view between) {
   std::string text;
   for (const std::size_t number : numbers) {
@@ -43,6 +50,98 @@ std::size_t peak_bytes() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;  // Linux counts in kB
+}
+
+namespace {
+
+// As many as fit into a line, and how many more there are.
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr std::size_t widest = 100;
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& name : names) {
+    if (shown > 0 && text.size() + name.size() > widest) break;
+    text += (shown++ == 0 ? "" : ", ") + name;
+  }
+  if (shown < names.size()) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
+// Names by what they have in common, in the order of their first appearance.
+class Groups {
+ public:
+  void add(const std::string& common, const std::string& name) {
+    auto group = std::find_if(groups_.begin(), groups_.end(),
+                              [&](const auto& one) { return one.first == common; });
+    if (group == groups_.end()) group = groups_.insert(group, {common, {}});
+    group->second.push_back(name);
+  }
+  const auto& all() const { return groups_; }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups_;
+};
+
+std::string kind_text(const FeatureColumn& column) {
+  std::string text(name_of(column.kind));
+  if (column.kind == ColumnKind::categorical) {
+    text += fmt::format(", {} values", column.categories.size());
+  }
+  if (column.indicator) text += ", with empty cells";
+  return text;
+}
+
+}  // namespace
+
+std::vector<ColumnGroup> feature_groups(const Encoder& encoder) {
+  Groups groups;
+  for (const FeatureColumn& column : encoder.features) groups.add(kind_text(column), column.name);
+  std::vector<ColumnGroup> result;
+  for (const auto& [kind, names] : groups.all()) result.push_back({kind, names_text(names)});
+  return result;
+}
+
+std::vector<std::string> left_out_texts(const Encoder& encoder) {
+  constexpr std::string_view constant = "constant: ";
+  const auto of = [&](const DroppedColumn& column) {
+    return column.reason.starts_with(constant) ? "constant" : column.reason;
+  };
+  Groups groups;
+  for (const DroppedColumn& column : encoder.dropped) groups.add(of(column), column.name);
+  std::vector<std::string> result;
+  for (const auto& [reason, names] : groups.all()) {
+    if (names.size() > 1) {
+      result.push_back(fmt::format("{} columns, {}: {}", names.size(), reason, names_text(names)));
+      continue;
+    }
+    const auto own = std::find_if(encoder.dropped.begin(), encoder.dropped.end(),
+                                  [&](const auto& one) { return one.name == names.front(); });
+    result.push_back(own->name + ": " + own->reason);
+  }
+  return result;
+}
+
+std::string epochs_text(std::size_t epochs, Stopped stopped, const Model& model) {
+  const auto why = [&]() -> std::string_view {
+    switch (stopped) {
+      case Stopped::interrupted:
+        return "interrupted";
+      case Stopped::time:
+        return "the time was used up";
+      case Stopped::max_epochs:
+        if (model.report.stream) return "one pass over the file";
+        return model.options.epochs > 0
+                   ? "the limit given"
+                   : "the limit if none is given; a higher one rarely gains much";
+      default:
+        return "it stopped by itself";
+    }
+  };
+  return fmt::format("{}: {}", epochs, why());
+}
+
+std::string epochs_text(const Model& model) {
+  return epochs_text(model.report.epochs, model.report.stopped, model);
 }
 
 void print_entry(std::string_view name, std::string_view value) {
@@ -104,11 +203,11 @@ std::string target_text(const TargetColumn& target) {
     case TargetKind::classes:
       return class_text(target);
     case TargetKind::amount:
-      return fmt::format("{}: amount, usually {:.4g}, a factor of {:.3g} up or down", target.name,
-                         std::exp(target.mean), std::exp(target.deviation));
+      return fmt::format("{}: amount, usually {}, a factor of {:.3g} up or down", target.name,
+                         number_text(std::exp(target.mean)), std::exp(target.deviation));
     default:
-      return fmt::format("{}: {}, mean {:.4g}, std {:.4g}", target.name, name_of(target.kind),
-                         target.mean, target.deviation);
+      return fmt::format("{}: {}, mean {}, std {}", target.name, name_of(target.kind),
+                         number_text(target.mean), number_text(target.deviation));
   }
 }
 
@@ -126,8 +225,14 @@ std::pair<std::string, std::string> noise_text(const Model& model, std::size_t t
       return {"over-dispersion",
               fmt::format("{0:.3g}: the variance is mean + {0:.3g} mean^2", noise * noise)};
     default:
-      return {"noise std" + of, fmt::format("{:.4g}{}", noise, floor)};
+      return {"noise std" + of, number_text(noise) + floor};
   }
+}
+
+std::string scores_text(const Metrics& metrics) {
+  if (metrics.classes) return class_scores_text(*metrics.classes);
+  return fmt::format("RMSE {}, NLL {:.4f}, {:.1f} % in the 95 % interval",
+                     number_text(metrics.rmse), metrics.nll, 100 * metrics.coverage[3]);
 }
 
 std::string class_scores_text(const ClassMetrics& metrics) {
@@ -183,10 +288,12 @@ void print_scores(const Model& model) {
 
 void print_fit(const Model& model) {
   const FitReport& report = model.report;
-  print_entry("rows", rows_text(model));
+  // How many they are was said before.
+  const std::string rows = rows_text(model);
+  if (rows != std::to_string(report.rows)) print_entry("rows", rows);
   print_entry("network", network_text(model));
   print_shapes(model);
-  print_entry("epochs", fmt::format("{}, stopped: {}", report.epochs, name_of(report.stopped)));
+  print_entry("epochs", epochs_text(model));
   for (std::size_t k = 0; !model.encoder.has_classes() && k < report.noise_std.size(); ++k) {
     const auto [name, text] = noise_text(model, k);
     print_entry(name, text);
@@ -245,6 +352,21 @@ Json metrics_json(const Metrics& metrics) {
           {"crps", metrics.crps},
           {"coverage", coverage_json(metrics.coverage)},
           {"calibration_error", metrics.calibration_error}};
+}
+
+Json importance_json(const Model& model, const std::vector<std::vector<ColumnShare>>& all) {
+  if (all.empty()) return {};
+  Json list = Json::array();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    for (const ColumnShare& one : all[k]) {
+      list.push_back({{"column", one.column},
+                      {"share", one.share},
+                      {"lower", one.lower},
+                      {"upper", one.upper}});
+      if (all.size() > 1) list.back()["target"] = model.encoder.targets[k].name;
+    }
+  }
+  return list;
 }
 
 Json certificate_json(const Certificate& certificate) {

@@ -11,6 +11,7 @@
 #include "cli/csv_arguments.h"
 #include "cli/fit_page.h"
 #include "cli/page.h"
+#include "cli/progress.h"
 
 namespace dma::cli {
 namespace {
@@ -34,11 +35,13 @@ std::optional<NamedRows> rows_of(const Arguments& arguments, const Encoder& enco
 }
 
 void run(const Arguments& arguments) {
+  std::optional<Working> working("predicting and drawing");
   const Regressor model = Regressor::load(arguments.model);
   const auto rows = rows_of(arguments, model.encoder());
   const nlohmann::json page =
       fit_page(model, arguments.model.filename().string(), rows ? &*rows : nullptr);
   if (arguments.json) {
+    working.reset();
     fmt::print("{}\n", page.dump());
     return;
   }
@@ -46,6 +49,7 @@ void run(const Arguments& arguments) {
   AtomicFile file(arguments.output);
   file.write(text);
   file.commit();
+  working.reset();
   fmt::print(stderr, "report: {}\n", arguments.output.string());
 }
 
@@ -57,15 +61,15 @@ void add_report(Command app) {
   command.option("model", arguments->model, "model file").required().text("MODEL");
   command
       .option("--data", arguments->data,
-              "CSV file with targets, to check the calibration on; -: standard input")
+              "CSV file with targets, to compare predictions with; -: standard input")
       .text("FILE");
   command.option("-o,--output", arguments->output, "HTML file to write (default: report.html)")
       .text("FILE");
   add_csv_options(command, arguments->csv);
   command.flag("--json", arguments->json, "print the page's data as one JSON object instead");
   command.footer(
-      "on the page: training curve, calibration, PIT, weights, responses to one column at a time, "
-      "certificate\n"
+      "on the page: predicted against actual, which columns matter, responses to one column at a\n"
+      "time, calibration, PIT, training curve, weights, certificate\n"
       "example:\n"
       "  dma report m.safetensors --data test.csv -o m.html\n");
   command.run([arguments] { run(*arguments); });

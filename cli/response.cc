@@ -1,11 +1,10 @@
 #include "cli/response.h"
 
-#include <fmt/chrono.h>
-
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <numeric>
+
+#include "cli/typical.h"
 
 namespace dma::cli {
 namespace {
@@ -13,79 +12,13 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t points_of_numbers = 41;
+constexpr std::size_t most_whole_points = 12;
 constexpr double reach = 2;  // deviations on either side of the mean
 
-// A feature and where its encoded inputs begin in a row.
-struct Place {
-  const FeatureColumn& feature;
-  std::size_t first;
-
-  bool has_number() const {
-    return feature.kind != ColumnKind::categorical && feature.deviation != 0;
-  }
-};
-
-std::vector<Place> places_of(const Encoder& encoder) {
-  std::vector<Place> places;
-  std::size_t first = 0;
-  for (const FeatureColumn& feature : encoder.features) {
-    places.push_back({feature, first});
-    first += feature.width();
-  }
-  return places;
-}
-
-// The encoded numbers of a feature where its cell is not empty.
-std::vector<double> numbers_of(const Place& place, const EncodedRows& rows, std::size_t width) {
-  std::vector<double> numbers;
-  for (std::size_t n = 0; n < rows.rows; ++n) {
-    const double* row = rows.inputs.data() + n * width + place.first;
-    if (!place.feature.indicator || row[1] == 0) numbers.push_back(row[0]);
-  }
-  return numbers;
-}
-
-// The lower of the two middle values: a boolean's median must be one of its values.
-double median(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
-}
-
-std::size_t most_frequent_category(const Place& place, const EncodedRows& rows, std::size_t width) {
-  std::vector<double> counts(place.feature.width());
-  for (std::size_t n = 0; n < rows.rows; ++n) {
-    for (std::size_t k = 0; k < counts.size(); ++k) {
-      counts[k] += rows.inputs[n * width + place.first + k];
-    }
-  }
-  return static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
-}
-
-std::vector<double> typical_of_training(const Encoder& encoder) {
-  std::vector<double> row(encoder.width());
-  for (const Place& place : places_of(encoder)) {
-    if (place.feature.kind == ColumnKind::categorical) row[place.first] = 1;
-    if (place.feature.kind == ColumnKind::boolean && place.has_number()) {
-      row[place.first] = place.feature.mean > 0.5 ? 1 : 0;
-    }
-  }
-  return row;
-}
-
-std::vector<double> typical_of(const EncodedRows& rows, const Encoder& encoder) {
-  std::vector<double> row = typical_of_training(encoder);
-  if (rows.rows == 0) return row;
-  for (const Place& place : places_of(encoder)) {
-    if (place.has_number()) {
-      const auto numbers = numbers_of(place, rows, row.size());
-      if (!numbers.empty()) row[place.first] = median(numbers);
-    } else if (place.feature.kind == ColumnKind::categorical) {
-      row[place.first] = 0;
-      row[place.first + most_frequent_category(place, rows, row.size())] = 1;
-    }
-  }
-  return row;
+// The inputs of the rows that the ledger holds, if it does.
+EncodedRows learnt_rows(const Model& model) {
+  const auto inputs = model.members.front().belief->learnt_inputs();
+  return {.rows = inputs.size() / model.encoder.width(), .inputs = {inputs.begin(), inputs.end()}};
 }
 
 struct Range {
@@ -111,11 +44,6 @@ Range shown_range(const Range& seen) {
   return range.low < range.high ? range : Range{-reach, reach};
 }
 
-std::string date_text(double days) {
-  const auto seconds = static_cast<std::time_t>(std::llround(days * 86400));
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
-}
-
 // The rows of one response as they are built, each the typical one but for the feature's inputs.
 struct Rows {
   const std::vector<double>& typical;
@@ -131,35 +59,78 @@ struct Rows {
   }
 };
 
+double own_value(const FeatureColumn& feature, double encoded) {
+  return feature.mean + feature.deviation * encoded;
+}
+
+// Whether the rows have whole numbers only; a standardised number is one to rounding.
+bool is_whole(const Place& place, const EncodedRows& rows, std::size_t width) {
+  if (place.feature.kind != ColumnKind::numeric || rows.rows == 0) return false;
+  const auto numbers = numbers_of(place, rows, width);
+  return std::all_of(numbers.begin(), numbers.end(), [&](double encoded) {
+    constexpr double largest = 1e9;
+    const double own = own_value(place.feature, encoded);
+    return std::abs(own) < largest && std::abs(own - std::round(own)) < 1e-6;
+  });
+}
+
 void add_numbers(const Place& place, const Range& range, Rows& rows) {
   for (std::size_t n = 0; n < points_of_numbers; ++n) {
     const double share = static_cast<double>(n) / (points_of_numbers - 1);
     const double z = range.low + (range.high - range.low) * share;
-    const double own = place.feature.mean + place.feature.deviation * z;
+    const double own = own_value(place.feature, z);
     const bool date = place.feature.kind == ColumnKind::datetime;
     rows.add(date ? Json(date_text(own)) : Json(own), place, 0, z);
   }
 }
 
-void add_categories(const Place& place, Rows& rows) {
-  const auto& categories = place.feature.categories;
-  for (std::size_t k = 0; k < categories.size(); ++k) {
-    rows.add(categories[k].empty() ? "(empty)" : categories[k], place, k, 1);
+// Every whole number in the range, if these are few.
+bool add_whole_numbers(const Place& place, const Range& range, Rows& rows) {
+  const auto first = std::llround(std::ceil(own_value(place.feature, range.low) - 1e-6));
+  const auto last = std::llround(std::floor(own_value(place.feature, range.high) + 1e-6));
+  if (last <= first || last - first >= static_cast<long long>(most_whole_points)) return false;
+  for (long long own = first; own <= last; ++own) {
+    const double z = (static_cast<double>(own) - place.feature.mean) / place.feature.deviation;
+    rows.add(own, place, 0, z);
   }
-  rows.add("(other)", place, categories.size(), 1);
+  rows.response.few_whole = true;
+  return true;
 }
 
-void add_points(const Model& model, const Place& place, const EncodedRows* data, Rows& rows) {
-  if (place.feature.kind == ColumnKind::categorical) return add_categories(place, rows);
+// All others have a column too, but in training it may have been empty: what is said of them then is not of the table.
+bool has_others(const Place& place, const EncodedRows& rows, std::size_t width) {
+  const std::size_t input = place.first + place.feature.categories.size();
+  for (std::size_t n = 0; n < rows.rows; ++n) {
+    if (rows.inputs[n * width + input] != 0) return true;
+  }
+  return false;
+}
+
+void add_categories(const Place& place, const EncodedRows& seen, Rows& rows) {
+  const std::size_t others = place.feature.categories.size();
+  for (std::size_t k = 0; k < others; ++k) {
+    rows.add(category_text(place.feature, k), place, k, 1);
+  }
+  if (has_others(place, seen, rows.typical.size())) {
+    rows.add(category_text(place.feature, others), place, others, 1);
+  }
+}
+
+// `seen`: rows that tell what the column holds, if there are any.
+void add_points(const Model& model, const Place& place, const EncodedRows* data,
+                const EncodedRows& seen, Rows& rows) {
+  if (place.feature.kind == ColumnKind::categorical) return add_categories(place, seen, rows);
   if (!place.has_number()) {  // the only input says whether the cell is empty
     rows.add("(not empty)", place, 0, 0);
     return rows.add("(empty)", place, 0, 1);
   }
   if (place.feature.kind == ColumnKind::boolean) {
-    rows.add("false", place, 0, 0);
-    return rows.add("true", place, 0, 1);
+    rows.add(cell_text(place.feature, 0), place, 0, 0);
+    return rows.add(cell_text(place.feature, 1), place, 0, 1);
   }
-  add_numbers(place, shown_range(seen_range(model, place, data)), rows);
+  const Range range = seen_range(model, place, data != nullptr ? data : &seen);
+  if (is_whole(place, seen, rows.typical.size()) && add_whole_numbers(place, range, rows)) return;
+  add_numbers(place, shown_range(range), rows);
 }
 
 // Spread of the response, in deviations of the target that it moves most; of an amount those of its logarithm.
@@ -193,13 +164,16 @@ std::vector<Response> responses(const Regressor& model, const Table* rows) {
   const Encoder& encoder = model.encoder();
   EncodedRows data;
   if (rows != nullptr) data = encoder.encode_inputs(*rows);
-  const auto typical = rows != nullptr ? typical_of(data, encoder) : typical_of_training(encoder);
+  const EncodedRows learnt = learnt_rows(model.model());
+  const EncodedRows& seen = learnt.rows > 0 ? learnt : data;
+  const auto typical = typical_inputs(encoder, rows != nullptr ? &data : &learnt);
   std::vector<Response> all;
   std::vector<double> inputs;
   for (const Place& place : places_of(encoder)) {
-    Response& response = all.emplace_back(Response{place.feature.name, place.feature.kind, {}, {}});
+    Response& response =
+        all.emplace_back(Response{place.feature.name, place.feature.kind, {}, {}, false});
     Rows building{typical, inputs, response};
-    add_points(model.model(), place, rows != nullptr ? &data : nullptr, building);
+    add_points(model.model(), place, rows != nullptr ? &data : nullptr, seen, building);
   }
   const auto predicted = model.predict_encoded(inputs, inputs.size() / encoder.width());
   auto next = predicted.begin();
@@ -209,6 +183,12 @@ std::vector<Response> responses(const Regressor& model, const Table* rows) {
     next = end;
   }
   return all;
+}
+
+std::vector<double> typical_row(const Regressor& model, const Table* rows) {
+  const EncodedRows known =
+      rows != nullptr ? model.encoder().encode_inputs(*rows) : learnt_rows(model.model());
+  return typical_inputs(model.encoder(), &known);
 }
 
 std::vector<Response> widest(std::vector<Response> all, const Encoder& encoder, std::size_t count) {

@@ -14,12 +14,16 @@ struct Response {
   ColumnKind kind;
   std::vector<nlohmann::json> x;     // in the column's own unit: numbers, dates, categories
   std::vector<Predicted> predicted;  // points x targets
+  bool few_whole;                    // x are a few whole numbers, each of which has a point
 };
 
-// One per column. The typical row has the means and most frequent categories of training or, if rows are given, their
-// medians and most frequent categories. Numbers and dates run over the mean +- 2 deviations of training, but not beyond
-// the rows as far as their range is known; categories take all values.
+// One per column. The other columns are those of the typical row (cli/typical.h). Numbers and dates run over the mean +- 2
+// deviations of training, but not beyond the rows as far as their range is known; categories take all values of training.
+// "(other)" is there if rows were counted as such.
 std::vector<Response> responses(const Regressor& model, const Table* rows);
+
+// The row at which the other columns stand, encoded: typical of these rows, or of those of training.
+std::vector<double> typical_row(const Regressor& model, const Table* rows);
 
 // The `count` responses whose mean varies most, in deviations of a target; in the order of the columns.
 std::vector<Response> widest(std::vector<Response> all, const Encoder& encoder, std::size_t count);

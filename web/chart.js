@@ -2,11 +2,12 @@
 import { expressionInterpreter } from 'vega-interpreter';
 import { compile } from 'vega-lite';
 import { View, Warn, expressionFunction, logger, parse } from 'vega';
-import { element, powerText, valueText, words } from './elements.js';
+import { element, numberText, powerText, valueText, words } from './elements.js';
 import { config, methodScale } from './theme.js';
 
-// "formatType": "power" in a specification.
+// "formatType": "power" or "plain" in a specification.
 expressionFunction('power', powerText);
+expressionFunction('plain', numberText);
 
 const copy = (value) => JSON.parse(JSON.stringify(value));
 
@@ -43,7 +44,15 @@ export function seriesOf(spec, lists) {
 // Targets have their own units.
 function separateTargets(spec, lists) {
   const several = namedData(spec).some((name) => lists[name]?.some((row) => row.target != null));
-  if (several && spec.facet) spec.resolve = { scale: { ...spec.resolve?.scale, y: 'independent' } };
+  const x = spec.usermeta?.sameUnit ? { x: 'independent' } : {};
+  if (several && spec.facet) spec.resolve = { scale: { ...spec.resolve?.scale, ...x, y: 'independent' } };
+}
+
+// TARGET in a title is what is predicted.
+function nameTarget(spec, target) {
+  walk(spec, (part) => {
+    if (typeof part.title === 'string') part.title = part.title.replace('TARGET', target);
+  });
 }
 
 const leastPanel = 180;
@@ -111,8 +120,9 @@ function showTooltip(handler, event, item, value) {
 }
 
 export class Chart {
-  constructor(container, spec, lists) {
+  constructor(container, spec, lists, target) {
     this.container = container;
+    this.target = target;
     // Vega describes the element that it draws in; the container keeps the page's own words.
     this.drawing = element('div', { 'aria-hidden': 'true' });
     container.append(this.drawing);
@@ -126,6 +136,7 @@ export class Chart {
     const spec = copy(this.spec);
     nameMethods(spec, this.lists, isDark);
     separateTargets(spec, this.lists);
+    nameTarget(spec, this.target);
     this.panels ??= countPanels(this.compiled(copy(spec), isDark), spec);
     fitPanels(spec, this.container.clientWidth, this.panels);
     const vega = this.compiled(spec, isDark);

@@ -53,12 +53,13 @@ function alternative(figure, spec, lists) {
   return series.length > 1 ? `${figure.alternative} Series: ${series.join(', ')}.` : figure.alternative;
 }
 
-function chartFigure(name, lists) {
+// `target`: what the charts predict, if it is one thing.
+function chartFigure(name, lists, target = 'value') {
   const figure = figures[name];
   const spec = charts[figure.chart ?? name];
   if (!hasData(spec, lists)) return null;
   const container = element('div', { class: 'chart', role: 'img', 'data-chart': name, 'aria-label': alternative(figure, spec, lists) });
-  drawings.push(new Chart(container, spec, lists));
+  drawings.push(new Chart(container, spec, lists, target));
   return element('figure', {}, element('h3', {}, figure.title), container, element('figcaption', {}, figure.caption));
 }
 
@@ -68,6 +69,8 @@ function chartsOf(section, lists) {
   const others = Object.keys(figures).filter((name) => figures[name].standard && !own.includes(name));
   return [...own, ...others].map((name) => chartFigure(name, lists));
 }
+
+const chartsNamed = (names, lists, target) => names.map((name) => chartFigure(name, lists, target));
 
 function rowTable(title, columns, rows) {
   if (rows.length === 0 || columns.length === 0) return null;
@@ -88,7 +91,7 @@ function tablesOf(section, rows = []) {
 
 function certificate(lists) {
   if (!lists.certificate?.length) return null;
-  return element('div', {}, element('h3', {}, 'Certificate'), table(columnsNamed(['name', 'value', 'about']), lists.certificate, 'rows'));
+  return element('div', {}, element('h3', {}, 'Certificate'), table(columnsNamed(['name', 'value', 'about']), lists.certificate, 'certificate'));
 }
 
 function secondsText(seconds) {
@@ -148,16 +151,19 @@ function reproduction({ version, experiments }) {
   ];
 }
 
-function fit({ version, model, facts = [], figures: lists = {} }) {
+function fit({ version, model, targets = [], facts = [], figures: lists = {} }) {
   document.title = `${model} · dma`;
   const prepared = prepare(lists);
+  const target = targets.length === 1 ? targets[0] : 'value';
   return [
     element('header', {}, element('h1', {}, model), element('p', { class: 'origin' }, `dma report · dma ${version}`)),
     element(
       'section',
       { id: 'fit', 'aria-label': 'The fit' },
+      chartsNamed(report.first, prepared, target),
+      element('h3', {}, 'The model'),
       element('dl', { class: 'facts' }, facts.map(({ name, value }) => element('div', {}, element('dt', {}, words(name)), element('dd', {}, valueText(value))))),
-      chartsOf(report, prepared),
+      chartsNamed(report.then, prepared, target),
       certificate(prepared),
     ),
   ];

@@ -39,10 +39,12 @@ export function bandPanels({ band = [], points = [] }) {
 
 const endings = { numeric: 'numbers', datetime: 'dates' };
 
-// Numbers, dates and categories have separate charts, and so have targets that are classes.
-function responsesByKind({ response = [] }) {
+// Numbers, dates and categories have separate charts, and so have targets that are classes. What matters most comes first.
+function responsesByKind({ response = [], importance }) {
   const lists = {};
-  for (const row of response) {
+  const ranks = new Map((importance ?? []).map((row, rank) => [row.column, rank]).reverse());
+  const rank = (row) => ranks.get(row.input) ?? ranks.size;
+  for (const row of [...response].sort((a, b) => rank(a) - rank(b))) {
     const name = `${row.class === undefined ? 'response' : 'classes'}_${endings[row.kind ?? 'numeric'] ?? 'choices'}`;
     (lists[name] ??= []).push({ ...row, panel: row.target ? `${row.target} by ${row.input}` : row.input });
   }
@@ -57,7 +59,8 @@ function byTarget(rows, field) {
 export function prepare(lists) {
   const prepared = { ...lists, ...responsesByKind(lists) };
   if (lists.band?.length) prepared.band_panels = bandPanels(lists);
-  for (const [name, field] of [['calibration', 'region'], ['pit', 'region'], ['weights', 'method']]) {
+  if (lists.importance) prepared.importance = lists.importance.map((row) => ({ ...row, panel: row.target ?? '' }));
+  for (const [name, field] of [['predicted', 'region'], ['calibration', 'region'], ['pit', 'region'], ['weights', 'method']]) {
     if (lists[name]) prepared[name] = byTarget(lists[name], field);
   }
   return prepared;

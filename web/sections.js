@@ -3,6 +3,16 @@
 // The texts of each chart, by name. The chart is charts/NAME.json, unless `chart` names another. Standard charts are
 // drawn in every section that has their data.
 export const figures = {
+  predicted: {
+    title: 'Predicted against actual',
+    caption: 'A dot per row, of a large table 500 of them: across what was predicted, up what it is. The closer to the dashed diagonal, the better. Grey: the 95 % interval of each prediction; 19 of 20 dots should be in theirs. Rows of training were predicted by networks that had not learnt them.',
+    alternative: 'Scatter plots, one per set of rows: the actual value of each row against its prediction, with the 95 % interval of the prediction and the diagonal.',
+  },
+  importance: {
+    title: 'Which columns matter',
+    caption: 'How much of what the prediction varies from row to row is due to a column; together they make 100 %. Line: nine tenths of what the model considers possible. Of columns that go together each counts by what the prediction takes from it, not by what it could tell alone.',
+    alternative: 'Bar chart: the share of every column in the variance of the prediction, the largest first, with a line for its uncertainty.',
+  },
   band: {
     standard: true,
     title: 'Prediction and its uncertainty',
@@ -65,7 +75,7 @@ export const figures = {
   'response-numbers': {
     standard: true,
     title: 'Response to each input',
-    caption: 'The prediction as one input varies and the others stay fixed. Light band: 95 % interval. Dark band: the part of it that more rows could remove.',
+    caption: 'The prediction as one input varies and the others stay at those of a typical row. Light band: 95 % interval. Dark band: the part of it that more rows could remove.',
     alternative: 'Small multiples, one per input: predicted mean with its 95 % interval and the epistemic part of it.',
   },
   'response-dates': {
@@ -77,7 +87,7 @@ export const figures = {
   'response-choices': {
     standard: true,
     title: 'Response to categories',
-    caption: 'The same for inputs that are categories. Thin: 95 % interval. Thick: the part of it that more rows could remove.',
+    caption: 'The same for inputs that are categories or a few whole numbers. Thin: 95 % interval. Thick: the part of it that more rows could remove.',
     alternative: 'Small multiples, one per input: predicted mean of every category with its 95 % interval and the epistemic part of it.',
   },
   reliability: {
@@ -88,14 +98,14 @@ export const figures = {
   },
   confusion: {
     standard: true,
-    title: 'Confusion',
+    title: 'Predicted and actual class',
     caption: 'Rows by their class and the one predicted as the most probable. Colour: the share of the class.',
     alternative: 'Tables drawn as heat maps, one per set of rows: number of rows by true class and predicted class.',
   },
   'classes-numbers': {
     standard: true,
     title: 'Probability against each input',
-    caption: 'The probability of each class as one input varies and the others stay fixed.',
+    caption: 'The probability of each class as one input varies and the others stay at those of a typical row.',
     alternative: 'Small multiples, one per input: the probability of every class over the values of the input.',
   },
   'classes-dates': {
@@ -107,7 +117,7 @@ export const figures = {
   'classes-choices': {
     standard: true,
     title: 'Probability by category',
-    caption: 'The same for inputs that are categories.',
+    caption: 'The same for inputs that are categories or a few whole numbers.',
     alternative: 'Small multiples, one per input: the probability of every class for every category.',
   },
   'master-error': {
@@ -311,4 +321,8 @@ export const sections = {
 // The networks as in the paper, the messages, then the rest.
 export const order = Object.keys(sections);
 
-export const report = { charts: ['response-numbers', 'response-choices', 'response-dates', 'classes-numbers', 'classes-choices', 'classes-dates', 'reliability', 'confusion', 'calibration', 'pit', 'training', 'band', 'weights'] };
+// What a reader of a fit looks for first, and the rest, which comes after the facts.
+export const report = {
+  first: ['predicted', 'confusion', 'importance'],
+  then: ['response-numbers', 'response-choices', 'response-dates', 'classes-numbers', 'classes-choices', 'classes-dates', 'reliability', 'calibration', 'pit', 'training', 'weights'],
+};

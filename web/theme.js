@@ -61,7 +61,7 @@ export function config(isDark, width) {
     legend: {
       orient: 'top', labelColor: ink, titleColor: faint, labelFontSize: 12.5, titleFontSize: 12.5, titleFontWeight: 'normal',
       symbolStrokeWidth: 2, labelLimit: 260, columnPadding: 16, offset: 12, layout: { top: { anchor: 'start', direction: isNarrow ? 'vertical' : 'horizontal', margin: isNarrow ? 6 : 28 } },
-      gradientLength: isNarrow ? 130 : 240, gradientThickness: 10, ...(isNarrow ? { columns: 2, columnPadding: 10 } : {}),
+      gradientLength: isNarrow ? 130 : 240, gradientThickness: 10, columns: Math.max(2, Math.floor(width / 150)), ...(isNarrow ? { columnPadding: 10 } : {}),
     },
     facet: { spacing: { row: 34, column: 26 } },
     range: { category: otherColours.map((pair) => pair[isDark ? 1 : 0]), heatmap: { scheme: 'viridis' } },

@@ -550,6 +550,25 @@ py::array_t<double> sample(const Regressor& self, const Rows& rows, std::size_t 
       values.data());
 }
 
+// Per target a list of (column, share, lower, upper), the largest first; empty if the rows are not known.
+py::list column_importance(const Regressor& self, const Rows* rows, std::size_t threads) {
+  std::vector<std::vector<ColumnShare>> all;
+  {
+    const py::gil_scoped_release unlocked;
+    const Table table = rows != nullptr ? rows->table() : Table{};
+    all = self.column_importance(rows != nullptr ? &table : nullptr, threads);
+  }
+  py::list result;
+  for (const auto& shares : all) {
+    py::list list;
+    for (const ColumnShare& one : shares) {
+      list.append(py::make_tuple(one.column, one.share, one.lower, one.upper));
+    }
+    result.append(list);
+  }
+  return result;
+}
+
 // In Python, a file that cannot be written is an OSError, and one that is not a model a ValueError.
 void save(const Regressor& self, const std::filesystem::path& path, bool slim, bool fast_load) {
   try {
@@ -592,6 +611,8 @@ void bind_class(py::module_& module) {
   regressor
       .def("sample", &sample, py::arg("rows"), py::arg("count"), py::arg("seed"),
            py::arg("noise") = true)
+      .def("column_importance", &column_importance, py::arg("rows") = nullptr,
+           py::arg("threads") = 0)
       .def("save", &save, py::arg("path"), py::arg("slim") = false, py::arg("fast_load") = false,
            py::call_guard<py::gil_scoped_release>())
       .def_static("load", &Regressor::load, py::arg("path"),

@@ -249,6 +249,10 @@ InputRange JointBelief::seen_inputs() const {
   return range;
 }
 
+std::span<const double> JointBelief::learnt_inputs() const {
+  return state_->fitted().function.ledger.inputs;
+}
+
 std::size_t JointBelief::ledger_bytes() const {
   return state_->known ? state_->known->function.ledger.bytes() : 0;
 }

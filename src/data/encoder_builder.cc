@@ -384,6 +384,8 @@ Fitted fit_feature(const KnownColumn& known, const EncoderOptions& options) {
   if (known.forced) return fit_categories(std::move(feature), known, options);
   if (texts.booleans.possible) {
     feature.kind = ColumnKind::boolean;
+    const auto& [no, yes] = texts.booleans.words;
+    if (!no.empty() && !yes.empty()) feature.categories = {no, yes};
     return fit_numbers(std::move(feature), texts.booleans.scale, texts.empty > 0, texts.first);
   }
   if (texts.dates.possible()) return fit_dates(std::move(feature), texts);

@@ -271,6 +271,8 @@ Model carry_out(const Model& model, Plan& plan, const ChangeOptions& options,
   detail::FittedMembers changed = detail::change_members(model, plan.change, options.progress);
   next.members = std::move(changed.members);
   const std::vector<FitResult>& results = changed.results;
+  // Of the rows that are kept to show nobody knows which are to be forgotten.
+  if (report.rows_removed > 0) next.report.held_out.clear();
   if (report.batches_swept > 0) {
     report.epochs = detail::most_epochs(results);
     report.stopped = detail::why_stopped(results);

@@ -269,6 +269,24 @@ std::vector<double> nll_in_own_units(std::vector<double> nll, const Member& memb
   return nll;
 }
 
+// Rows are in random order, so that the first ones stand for all.
+std::vector<HeldOutRow> held_out_rows(const std::vector<Predicted>& predicted,
+                                      const Targets& targets, const Encoder& encoder,
+                                      std::size_t target) {
+  std::vector<HeldOutRow> rows;
+  if (encoder.has_classes()) return rows;
+  const CentralLevel level(0.95);
+  for (std::size_t n = target; n < predicted.size() && rows.size() < most_held_out_rows;
+       n += encoder.targets.size()) {
+    if (std::isnan(predicted[n].mean)) continue;
+    const Interval interval = predicted[n].interval(level);
+    if (!std::isfinite(interval.upper - interval.lower)) continue;
+    rows.push_back({encoder.targets[target].decoded(targets.values[n]), predicted[n].mean,
+                    interval.lower, interval.upper});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, std::size_t rows,
@@ -296,11 +314,13 @@ void report_fit(const std::vector<FitResult>& results, const std::vector<Predict
     report.certificate.bounded += result.certificate.bounded;
   }
   report.cavity.clear();
+  report.held_out.clear();
   report.noise_std.clear();
   report.noise_at_floor.clear();
   for (std::size_t k = 0; k < encoder.targets.size(); ++k) {
     const Targets targets = rows.data().weighted_targets();
     report.cavity.push_back(score_target(held_out, targets, encoder, k));
+    report.held_out.push_back(held_out_rows(held_out, targets, encoder, k));
     report.noise_std.push_back(mean_noise(held_out, targets, k, encoder));
     const double floor = std::sqrt(least_noise_variance) * encoder.targets[k].deviation;
     report.noise_at_floor.push_back(!encoder.has_classes() && !encoder.has_counts() &&

@@ -321,6 +321,32 @@ void check_report(const SafetensorsFile& file, const Model& model) {
   }
 }
 
+std::string held_out_name(std::size_t target) { return "held_out." + std::to_string(target); }
+
+std::vector<HeldOutRow> read_held_out(const SafetensorsFile& file, std::size_t target) {
+  const std::string name = held_out_name(target);
+  const std::vector<double> numbers = file.read<double>(name, file.shape(name));
+  const bool sound =
+      numbers.size() % 4 == 0 && std::all_of(numbers.begin(), numbers.end(),
+                                             [](double number) { return std::isfinite(number); });
+  require(file, sound, "its held-out rows are not valid");
+  std::vector<HeldOutRow> rows;
+  for (std::size_t n = 0; n < numbers.size(); n += 4) {
+    rows.push_back({numbers[n], numbers[n + 1], numbers[n + 2], numbers[n + 3]});
+  }
+  return rows;
+}
+
+std::vector<double> numbers_of(const std::vector<HeldOutRow>& rows) {
+  std::vector<double> numbers;
+  for (const HeldOutRow& row : rows) {
+    for (const double one : {row.actual, row.predicted, row.lower, row.upper}) {
+      numbers.push_back(one);
+    }
+  }
+  return numbers;
+}
+
 Model model_from(const SafetensorsFile& file, int version) {
   Json json = detail::parse_json(file.metadata("model"), deepest);
   complete(json.at("report"), version);
@@ -369,6 +395,9 @@ Model model_from(const SafetensorsFile& file, int version) {
     }
     check_calibrations(file, model.calibrations, targets);
   }
+  for (std::size_t k = 0; version >= 18 && k < targets; ++k) {
+    model.report.held_out.push_back(read_held_out(file, k));
+  }
   check_report(file, model);
   return model;
 }
@@ -415,6 +444,7 @@ Model without_rows(Model model) {
   model.row_hashes.clear();
   model.row_weights.clear();
   model.row_copies.clear();
+  model.report.held_out.clear();
   return model;
 }
 
@@ -462,6 +492,11 @@ auto lay_out(const Model& whole, const SaveOptions& options, const Take& take) {
   std::vector<Tensor> tensors{
       tensor("batch_rows", batch_rows), tensor("row_hashes", model.row_hashes),
       tensor("row_weights", model.row_weights), tensor("row_copies", row_copies)};
+  std::vector<std::vector<double>> held_out(model.encoder.targets.size());
+  for (std::size_t k = 0; k < held_out.size(); ++k) {
+    if (k < model.report.held_out.size()) held_out[k] = numbers_of(model.report.held_out[k]);
+    tensors.push_back(tensor(held_out_name(k), held_out[k]));
+  }
   Json members = Json::array();
   for (const Member& member : model.members) {
     members.push_back({{"target", member.target},

@@ -1,6 +1,7 @@
 #include <dma/base/parallel.h>
 #include <dma/regressor/stream.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include <dma/likelihood/counts.h>
 #include <dma/special/random.h>
@@ -27,25 +29,11 @@ constexpr std::size_t most_window_bytes = std::size_t{1} << 24U;
 constexpr std::size_t windows_at_once = 3;  // one is read, one is learnt, one is scored
 constexpr std::size_t step_rows = 1024;     // learnt between two progress calls
 
-// Which rows of a file are kept: one draw per row, in the order of the file.
-class Split {
- public:
-  Split(double holdout, std::uint64_t seed) : holdout_(holdout), random_(seed) {}
-
-  // Reduces the piece to the held-out rows, or to the others.
-  void choose(Table& piece, bool held_out) {
-    if (holdout_ == 0) return;
-    std::vector<std::size_t> chosen;
-    for (std::size_t row = 0; row < piece.rows(); ++row) {
-      if ((random_.uniform() < holdout_) == held_out) chosen.push_back(row);
-    }
-    piece = select_rows(piece, chosen);
-  }
-
- private:
-  double holdout_;
-  special::Random random_;
-};
+std::vector<std::string> target_names(const Encoder& encoder) {
+  std::vector<std::string> names;
+  for (const TargetColumn& target : encoder.targets) names.push_back(target.name);
+  return names;
+}
 
 // ------------------------------------------------------------------------------------------ windows
 
@@ -69,7 +57,7 @@ class WindowReader {
       : file_(file),
         encoder_(encoder),
         reader_(file.path, options_for(file, encoder)),
-        split_(file.holdout, seed),
+        split_(file.holdout, seed, target_names(encoder), encoder.weight),
         seed_(seed) {
     const std::size_t row_bytes = sizeof(double) * (encoder.width() + encoder.targets.size());
     most_rows_ = std::clamp<std::size_t>(most_window_bytes / row_bytes, 1, most_window_rows);
@@ -84,7 +72,7 @@ class WindowReader {
     // No piece has more rows than are missing, so the end of a window does not depend on the pieces.
     while (window->rows.rows < most_rows_ &&
            reader_.read(piece_, std::min(file_.piece_rows, most_rows_ - window->rows.rows))) {
-      split_.choose(piece_, false);
+      if (file_.holdout > 0) piece_ = split_.choose(piece_, false);
       const EncodedRows encoded = encoder_.encode(piece_);
       add(encoded, window->rows);
       without_target_ += encoded.without_target;
@@ -119,7 +107,7 @@ class WindowReader {
   const StreamedFile& file_;
   const Encoder& encoder_;
   CsvReader reader_;
-  Split split_;
+  HeldOutRows split_;
   std::uint64_t seed_;
   std::size_t most_rows_;
   std::size_t without_target_ = 0, without_weight_ = 0;
@@ -385,30 +373,58 @@ bool is_one_pass(const RegressorOptions& options) {
          options.belief != BeliefKind::joint;
 }
 
+Table HeldOutRows::choose(const Table& piece, bool held_out) {
+  std::vector<const Column*> needed;
+  for (const std::string& target : targets_) needed.push_back(piece.find(target));
+  const Column* weights = piece.find(weight_);
+  const auto counts = [&](std::size_t row) {
+    if (weights != nullptr && !weights->is_text && weights->numbers[row] == 0) return false;
+    return std::none_of(needed.begin(), needed.end(), [&](const Column* column) {
+      return column != nullptr && column->empty(row);
+    });
+  };
+  std::vector<std::size_t> chosen;
+  for (std::size_t row = 0; row < piece.rows(); ++row) {
+    const bool out = counts(row) && random_.uniform() < share_;
+    if (out == held_out) chosen.push_back(row);
+  }
+  return select_rows(piece, chosen);
+}
+
+void require_split(double share, std::size_t learnt, std::size_t held_out,
+                   const std::string& source) {
+  if (held_out > 0 && learnt > 1) return;
+  std::ostringstream said;
+  said << source << ": --holdout " << share << " of " << learnt + held_out
+       << " rows with a target leaves " << learnt << " to learn from and " << held_out
+       << " to test on; at least 2 and 1 are needed";
+  throw DataError(said.str());
+}
+
 StreamedTable look_through(const StreamedFile& file, const RegressorOptions& options) {
   check(file, options);
   StreamedTable result;
   std::optional<EncoderBuilder> builder;
-  std::optional<Split> split;
+  std::optional<HeldOutRows> split;
   const auto begin = [&] {
     builder.emplace(detail::encoder_builder(options));
-    split.emplace(file.holdout, options.seed);
+    split.emplace(file.holdout, options.seed, options.target, options.weight);
     result.rows = 0;
   };
-  Table kept;
   const auto take = [&](const Table& piece) {
     result.source = piece.source;
     result.columns = piece.columns.size();
     result.numeric_header = piece.numeric_header;
     result.rows += piece.rows();
     if (file.holdout == 0) return builder->add(piece);
-    kept = piece;
-    split->choose(kept, false);
-    builder->add(kept);
+    builder->add(split->choose(piece, false));
   };
   read_csv_pieces(file.path, file.csv, file.piece_rows, begin, take);
-  result.encoder = detail::finish(*builder, result.source);
   result.held_out = result.rows - builder->rows();
+  if (file.holdout > 0) {
+    require_split(file.holdout, builder->rows_with_target(), result.held_out, result.source);
+  }
+  result.encoder = detail::finish(*builder, result.source);
   result.without_weight = builder->rows_without_weight();
   result.without_target =
       builder->rows() - builder->rows_with_target() - builder->rows_without_weight();
@@ -442,11 +458,12 @@ std::vector<Metrics> evaluate_stream(const Regressor& model, const StreamedFile&
                                      std::size_t threads) {
   const Encoder& encoder = model.encoder();
   CsvReader reader(file.path, WindowReader::options_for(file, encoder, UseWeights::if_there));
-  Split split(file.holdout, model.model().options.seed);
+  HeldOutRows split(file.holdout, model.model().options.seed, target_names(encoder),
+                    encoder.weight);
   std::vector<Metrics> metrics(encoder.targets.size());
   Table piece;
   while (reader.read(piece, file.piece_rows)) {
-    split.choose(piece, true);
+    if (file.holdout > 0) piece = split.choose(piece, true);
     const EncodedRows rows = encoder.encode(piece, UseWeights::if_there);
     if (rows.rows == 0) continue;
     const auto predicted = model.predict_encoded(rows.inputs, rows.rows, threads);

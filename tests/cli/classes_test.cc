@@ -105,7 +105,10 @@ TEST_F(Fruit, UpdateForgetAndInspect) {
 TEST_F(Fruit, PlotsProbabilities) {
   const Outcome curves = run("plot " + model_ + " " + data_);
   EXPECT_EQ(curves.status, 0) << curves.err;
-  EXPECT_NE(curves.out.find("probability by size: 1 apple   2 cherry   3 melon, small"),
+  EXPECT_NE(curves.out.find("\n1 apple   2 cherry   3 melon, small   = where the rows are\n"),
+            std::string::npos)
+      << curves.out;
+  EXPECT_NE(curves.out.find("probability by size, the other columns as in a typical row: colour "),
             std::string::npos)
       << curves.out;
 }

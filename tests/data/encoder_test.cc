@@ -110,6 +110,9 @@ TEST(Kinds, AreFound) {
             ColumnKind::categorical);
   EXPECT_EQ(name_of(ColumnKind::datetime), "datetime");
   EXPECT_EQ(name_of(SlashDates::day_first), "day_first");
+  const FeatureColumn yes_or_no = fit_one(text("x", {"Yes", "no", "YES", ""}));
+  EXPECT_EQ(yes_or_no.categories, (std::vector<std::string>{"no", "yes"})) << "to show";
+  EXPECT_EQ(yes_or_no.width(), 2U);
 }
 
 TEST(Kinds, SlashDatesNeedAPartAboveTwelve) {

@@ -477,6 +477,13 @@ TEST(LyingDescription, AReportOfSomethingElse) {
   expect_refused(report("cavity", Json::array()), "its report does not match its targets");
 }
 
+TEST(LyingDescription, HeldOutRowsThatAreNoNumbers) {
+  const std::string file = independent_file();
+  EXPECT_EQ(loading_of(with_number(file, "held_out.0", 0, 3.0)).refusal, "");
+  expect_refused(with_number(file, "held_out.0", 0, std::nan("")),
+                 "its held-out rows are not valid");
+}
+
 TEST(LyingDescription, ScalesThatAreNone) {
   const auto encoder = [](const char* list, const char* name, const Json& value) {
     return with_description(joint_file(),

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 
 #include <dma/regressor/model_file.h>
@@ -245,6 +247,33 @@ TEST(Stream, IsForOnePassOverAFile) {
   EXPECT_NE(error_of([&] { fit_stream({path}, options); }).find("one pass"), std::string::npos);
   EXPECT_NE(error_of([&] { fit_stream({"-"}, one_pass()); }).find("cannot be read twice"),
             std::string::npos);
+}
+
+TEST(HeldOutRows, AreDrawnAmongThoseWithATargetAndAWeight) {
+  Table table;
+  table.columns = {{.name = "x"}, {.name = "w"}, {.name = "y"}};
+  for (std::size_t n = 0; n < 3000; ++n) {
+    table.columns[0].numbers.push_back(static_cast<double>(n));
+    table.columns[1].numbers.push_back(n % 3 == 0 ? 0 : 2);
+    table.columns[2].numbers.push_back(n % 3 == 1 ? std::nan("") : 1);
+  }
+  const auto rows = [&](bool held_out) {
+    return HeldOutRows(0.2, 1, {"y"}, "w").choose(table, held_out);
+  };
+  const std::vector<double> held = rows(true).columns[0].numbers;
+  EXPECT_NEAR(static_cast<double>(held.size()), 200, 40);
+  for (const double x : held) EXPECT_EQ(static_cast<std::size_t>(x) % 3, 2U);
+  EXPECT_EQ(rows(false).rows() + held.size(), 3000U);
+  // In pieces they are the same.
+  HeldOutRows in_pieces(0.2, 1, {"y"}, "w");
+  std::vector<double> found;
+  for (std::size_t first = 0; first < 3000; first += 700) {
+    std::vector<std::size_t> piece(std::min<std::size_t>(700, 3000 - first));
+    std::iota(piece.begin(), piece.end(), first);
+    const Table part = in_pieces.choose(select_rows(table, piece), true);
+    found.insert(found.end(), part.columns[0].numbers.begin(), part.columns[0].numbers.end());
+  }
+  EXPECT_EQ(found, held);
 }
 
 }  // namespace

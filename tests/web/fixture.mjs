@@ -97,20 +97,31 @@ const pit = () => ['inside', 'outside'].flatMap((region, r) => range(10).map((k)
 const training = () => range(4).flatMap((member) => range(30).map((e) => ({ member: member + 1, epoch: e + 1, nll: 1.8 + (2 + member / 4) / (e + 1) })));
 
 const valueOf = {
-  numeric: (i) => 3 * i,
+  numeric: (i) => 2004 + 3 * i,
+  whole: (i) => i + 1,
   datetime: (i) => `2026-03-${String(i + 1).padStart(2, '0')}`,
   categorical: (i) => ['by the river', 'in town', 'outside', 'elsewhere'][i],
 };
 
 const response = () =>
-  [['rooms', 'numeric'], ['age', 'numeric'], ['tax', 'numeric'], ['sold', 'datetime'], ['place', 'categorical']].flatMap(([input, kind], k) =>
-    range(kind === 'categorical' ? 4 : 31).map((i) => {
+  [['rooms', 'whole'], ['age', 'numeric'], ['tax', 'numeric'], ['sold', 'datetime'], ['place', 'categorical']].flatMap(([input, kind], k) =>
+    range({ categorical: 4, whole: 6 }[kind] ?? 31).map((i) => {
       const x = valueOf[kind](i);
       const mean = 22 + 4 * Math.sin(i / 9 + k);
       const own = 0.5 + 0.04 * Math.abs(i - 15);
       return { input, kind, x, mean, lower: mean - 3 - own, upper: mean + 3 + own, epistemic_lower: mean - 2 * own, epistemic_upper: mean + 2 * own };
     }),
   );
+
+const predicted = () =>
+  ['left out', 'test.csv'].flatMap((region) =>
+    range(60).map(() => {
+      const mean = 22 + 6 * normal();
+      return { region, actual: mean + 2 * normal(), predicted: mean, lower: mean - 4, upper: mean + 4 };
+    }),
+  );
+
+const importance = () => [['age', 0.62, 0.5, 0.7], ['place', 0.3, 0.2, 0.4], ['rooms', 0.09, 0.02, 0.12], ['tax', -0.01, -0.03, 0.01]].map(([column, share, lower, upper]) => ({ column, share, lower, upper }));
 
 const classes = ['no', 'perhaps', 'yes'];
 
@@ -214,19 +225,21 @@ export const report = () => ({
   kind: 'report',
   version: 'fixture',
   model: 'houses </script><b>"quoted"',
+  targets: ['price'],
   facts: [
     { name: 'rows', value: 506 },
     { name: 'network', value: '13-20-1' },
     { name: 'noise_std', value: 1.586 },
     { name: 'cavity NLL', value: 2.1796 },
   ],
-  figures: { response: response(), calibration: calibration(['held out']), pit: pit(), training: training(), certificate: certificate() },
+  figures: { predicted: predicted(), importance: importance(), response: response(), calibration: calibration(['held out']), pit: pit(), training: training(), certificate: certificate() },
 });
 
 export const classReport = () => ({
   kind: 'report',
   version: 'fixture',
   model: 'visits',
+  targets: ['comes'],
   facts: [{ name: 'rows', value: 300 }, { name: 'target', value: 'comes: class, 3 of them' }],
-  figures: { response: classResponse(), reliability: reliability(), confusion: confusion(), training: training(), certificate: certificate() },
+  figures: { importance: importance(), response: classResponse(), reliability: reliability(), confusion: confusion(), training: training(), certificate: certificate() },
 });

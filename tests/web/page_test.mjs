@@ -102,6 +102,22 @@ async function checkTooltip(page) {
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
 
+// What a reader of a fit looks for comes first, in the target's name, and years are not written with a comma.
+async function checkReport(browser, path, first, texts) {
+  await visit(browser, path, {}, async (page) => {
+    const names = await page.$$eval('.chart', (containers) => containers.map((container) => container.dataset.chart));
+    assert.deepEqual(names.slice(0, first.length), first, 'the first charts');
+    for (const [chart, text] of texts) {
+      const drawn = await page.$eval(`[data-chart="${chart}"]`, (container) => container.textContent);
+      assert.ok(drawn.includes(text), `${chart}: '${text}' is not written there`);
+    }
+    const numbers = await page.$$eval('.chart text', (all) => all.map((one) => one.textContent));
+    assert.deepEqual(numbers.filter((number) => /^[12],\d{3}/.test(number)), [], 'thousands with a comma');
+    const cut = await page.$$eval('.certificate', (tables) => tables.filter((table) => table.scrollWidth > table.clientWidth).length);
+    assert.equal(cut, 0, 'a certificate is cut off');
+  });
+}
+
 async function checkPage(browser, path, least) {
   let count = 0;
   let light;
@@ -129,6 +145,10 @@ try {
   await checkPage(browser, filled('reproduction.html', reproduction()), 26);
   await checkPage(browser, filled('report.html', report()), 4);
   await checkPage(browser, filled('classes.html', classReport()), 6);
+  await checkReport(browser, join(scratch, 'report.html'), ['predicted', 'importance'], [
+    ['predicted', 'predicted price'], ['predicted', 'actual price'], ['response-numbers', 'price'], ['response-numbers', '2020'],
+  ]);
+  await checkReport(browser, join(scratch, 'classes.html'), ['confusion', 'importance'], [['confusion', 'actual comes']]);
   for (const path of pages) await checkPage(browser, path, 1);
   const charts = readdirSync(new URL('../../web/charts', import.meta.url)).map((file) => file.replace('.json', ''));
   if (pages.length > 0) assert.deepEqual(charts.filter((chart) => !drawn.has(chart)), [], 'charts that no page has drawn');

@@ -126,6 +126,8 @@ class Belief {
                                                std::size_t count, std::uint64_t seed) const = 0;
   virtual WeightMoments weights() const = 0;
   virtual InputRange seen_inputs() const { return {}; }
+  // Of the rows that the ledger holds, row-major; empty if it does not hold them.
+  virtual std::span<const double> learnt_inputs() const { return {}; }
   virtual std::size_t ledger_bytes() const = 0;
 
   // Everything that is known, to be given to the constructor of the same kind of belief.

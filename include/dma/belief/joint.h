@@ -91,6 +91,7 @@ class JointBelief final : public Belief {
                                        std::size_t count, std::uint64_t seed) const override;
   WeightMoments weights() const override;
   InputRange seen_inputs() const override;
+  std::span<const double> learnt_inputs() const override;
   std::size_t ledger_bytes() const override;
   Arrays store() const override;
   void drop_ledger() override;

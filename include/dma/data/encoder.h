@@ -49,7 +49,8 @@ struct FeatureColumn {
   bool text = false;       // how the file's cells are read
   SlashDates dates = SlashDates::none;
   // Categorical: the values that have a column, the most frequent first; "" is the empty cell and comes last. Numbers
-  // (text is false) as std::to_chars writes them: 3, not 3.0.
+  // (text is false) as std::to_chars writes them: 3, not 3.0. Boolean: the words for 0 and for 1, in small letters; empty in
+  // models of format 17 and older.
   std::vector<std::string> categories = {};
 
   std::size_t width() const;

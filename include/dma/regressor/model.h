@@ -75,6 +75,13 @@ struct ShapeReport {
   double held_out_nll = 0;  // of this shape alone, noise included
 };
 
+// What was predicted of a row that had not been learnt, in the target's own unit. Not of classes.
+struct HeldOutRow {
+  double actual, predicted;
+  double lower, upper;  // 95 %
+};
+inline constexpr std::size_t most_held_out_rows = 500;  // that a report keeps of a target
+
 // Results of a fit. Likelihoods and deviations are in the targets' own units.
 struct FitReport {
   std::size_t rows = 0;
@@ -96,6 +103,9 @@ struct FitReport {
   // Per target, of the mixture: an estimate for rows that come. A joint belief has predicted each row by members that
   // had not learnt it yet.
   std::vector<Metrics> cavity = {};
+  // Per target, the first of these rows in the random order of the fit, to show. Empty: unknown, classes, or
+  // rows were forgotten since.
+  std::vector<std::vector<HeldOutRow>> held_out = {};
   // Training NLL of every member by epoch, mean per value. For a joint belief it is that of the mean weights. Empty:
   // unknown.
   std::vector<std::vector<double>> training = {};

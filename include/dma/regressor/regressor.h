@@ -85,6 +85,14 @@ struct ChangeOptions {
   OnProgress progress = {};
 };
 
+// How much of what the function says is due to a column.
+struct ColumnShare {
+  std::string column;
+  double share;  // of the function's variance over rows; those of all columns sum to 1
+  double lower,
+      upper;  // nine tenths of the functions that the belief considers possible are in between
+};
+
 class Regressor {
  public:
   explicit Regressor(Model model);
@@ -124,6 +132,14 @@ class Regressor {
   // forgotten; with them, the other rows are put back and everything is swept again.
   ChangeReport forget_rows(const Table& table, const ChangeOptions& options = {});
   ChangeReport forget_batch(std::size_t batch, const ChangeOptions& options = {});
+
+  // Which columns matter: for every target the shares of the feature columns in the variance of the predicted function over
+  // these rows, the largest first (src/regressor/importance.cc). A column with several inputs counts as one; an interaction
+  // counts for its columns in equal parts. A column that works against others, with which it goes along, may be below 0.
+  // Of an amount and of a count the function is the logarithm, of a class its probability. No rows: those of training, if
+  // the ledger holds them; otherwise the result is empty.
+  std::vector<std::vector<ColumnShare>> column_importance(const Table* rows = nullptr,
+                                                          std::size_t threads = 0) const;
 
   // The bytes of the model file.
   std::vector<std::byte> to_bytes() const;

@@ -19,6 +19,7 @@
 
 #include <dma/data/csv.h>
 #include <dma/regressor/regressor.h>
+#include <dma/special/random.h>
 
 namespace dma {
 
@@ -30,6 +31,28 @@ struct StreamedFile {
   // Rows to read at a time; the result does not depend on it.
   std::size_t piece_rows = 4096;
 };
+
+// Which rows of a table, or of its pieces in their order, are held out: of those that have every target and a weight a share,
+// by chance; no others. One draw per such row.
+class HeldOutRows {
+ public:
+  HeldOutRows(double share, std::uint64_t seed, std::vector<std::string> targets,
+              std::string weight)
+      : share_(share), random_(seed), targets_(std::move(targets)), weight_(std::move(weight)) {}
+
+  // Of the next piece: the rows held out, or the others.
+  Table choose(const Table& piece, bool held_out);
+
+ private:
+  double share_;
+  special::Random random_;
+  std::vector<std::string> targets_;
+  std::string weight_;
+};
+
+// Throws DataError unless a share of the rows with a target leaves two to learn from and one to test on.
+void require_split(double share, std::size_t learnt, std::size_t held_out,
+                   const std::string& source);
 
 // Whether the file can be read twice.
 bool can_stream(const std::filesystem::path& path);
