@@ -91,7 +91,7 @@ std::string duration_text(double seconds) {
   constexpr double minute = 60;
   constexpr double hour = 3600;
   if (seconds < 100) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 100 * minute) return fmt::format("{:.0f} min", seconds / minute);
+  if (seconds < 100 * minute) return fmt::format("{:.0f} min", std::ceil(seconds / minute));
   const double hours = std::floor(seconds / hour);
   return fmt::format("{:.0f} h {:.0f} min", hours, std::floor((seconds - hours * hour) / minute));
 }
@@ -101,7 +101,7 @@ std::string time_left_text(double seconds, double share, double since) {
   constexpr double least_share = 0.01;
   if (seconds < least_seconds || share < least_share) return "";
   const double left = std::ceil(seconds * (1 - share) / share - since);
-  return left > 0 ? "at most " + duration_text(left) + " left" : "finishing";
+  return left > 0 ? "up to about " + duration_text(left) + " left" : "finishing";
 }
 
 struct Working::Shared {

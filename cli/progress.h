@@ -41,10 +41,10 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// 40 s, 3 min, 2 h 10 min
+// 40 s, 3 min, 2 h 10 min; minutes are rounded up
 std::string duration_text(double seconds);
 // What is left of work of which a share was done after so many seconds, as many seconds ago as `since`, if the rest goes as
-// fast: "at most 40 s left"; empty as long as little is known. Work may turn out to be less, as when a network settles early.
+// fast: "up to about 40 s left"; empty as long as little is known. Work may turn out to be less, as when a network settles early.
 std::string time_left_text(double seconds, double share, double since = 0);
 
 // Says on standard error, if that is a terminal, what is being done and for how long, from a second on and twice a second,

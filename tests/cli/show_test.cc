@@ -227,10 +227,10 @@ TEST(Progress, SaysWhatIsLeft) {
   using dma::cli::time_left_text;
   EXPECT_EQ(time_left_text(1, 0.5), "") << "too early to tell";
   EXPECT_EQ(time_left_text(10, 0), "");
-  EXPECT_EQ(time_left_text(10, 0.25), "at most 30 s left");
-  EXPECT_EQ(time_left_text(120, 0.2), "at most 8 min left");
-  EXPECT_EQ(time_left_text(3600, 0.25), "at most 3 h 0 min left");
-  EXPECT_EQ(time_left_text(10, 0.25, 12), "at most 18 s left");
+  EXPECT_EQ(time_left_text(10, 0.25), "up to about 30 s left");
+  EXPECT_EQ(time_left_text(120, 0.2), "up to about 8 min left");
+  EXPECT_EQ(time_left_text(3600, 0.25), "up to about 3 h 0 min left");
+  EXPECT_EQ(time_left_text(10, 0.25, 12), "up to about 18 s left");
   EXPECT_EQ(time_left_text(10, 0.25, 31), "finishing");
   EXPECT_EQ(time_left_text(10, 1), "finishing");
 }
