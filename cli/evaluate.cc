@@ -10,6 +10,7 @@
 #include "cli/bad_input.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
+#include "cli/reading_notes.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -123,9 +124,13 @@ void run(const Arguments& arguments) {
     csv.columns.push_back({arguments.by, CellType::detect});
   }
   const Table table = read_csv(arguments.data, csv);
+  ReadingNotes notes;
+  notes.add(table);
+  if (!arguments.json) print_reading(notes, table.source);
   const auto metrics = model.evaluate(table, arguments.threads);
   Json json = all_targets_json(metrics, encoder);
   const bool weighted = table.find(encoder.weight) != nullptr;
+  json["stray_cells"] = notes.stray_cells();
   json["weighted_by"] = weighted ? Json(encoder.weight) : Json();
   if (!arguments.json) {
     print_header(arguments.by, encoder);

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
+#include "cli/reading_notes.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -95,10 +96,11 @@ void print_features(const Encoder& encoder) {
 struct Facts {
   std::string source;
   std::size_t rows, columns, held_out, without_target, without_weight;
-  bool numeric_header;
+  ReadingNotes notes;
 };
 
-Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out) {
+Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out,
+               ReadingNotes notes) {
   std::size_t empty = 0;
   std::size_t without_weight = 0;
   const Column* weights = table.find(encoder.weight);
@@ -111,7 +113,7 @@ Facts facts_of(const Table& table, const Encoder& encoder, std::size_t held_out)
     without_weight += !no_target && no_weight ? 1 : 0;
   }
   return {table.source, table.rows() + held_out, table.columns.size(), held_out,
-          empty,        without_weight,          table.numeric_header};
+          empty,        without_weight,          std::move(notes)};
 }
 
 // What the target was taken for, and how to say otherwise.
@@ -132,6 +134,9 @@ void print_target(const TargetColumn& target) {
 
 void print_understood(const Facts& facts, const Encoder& encoder) {
   fmt::print(stderr, "{}: {} rows, {} columns\n", facts.source, facts.rows, facts.columns);
+  for (const ReadingNote& note : reading_notes(facts.notes, encoder)) {
+    fmt::print(stderr, "  {:<26} {}\n", note.about, note.text);
+  }
   for (const TargetColumn& target : encoder.targets) {
     print_target(target);
   }
@@ -150,12 +155,6 @@ void print_understood(const Facts& facts, const Encoder& encoder) {
     fmt::print(stderr, ", {} left out because the weight is 0", facts.without_weight);
   }
   fmt::print(stderr, "\n");
-  if (facts.numeric_header) {
-    fmt::print(
-        stderr,
-        "  note: the first line was read as column names although it holds numbers; if it is "
-        "data, use --no-header\n");
-  }
 }
 
 // Every row goes to one of the two tables; which one depends only on the seed and the row's position.
@@ -227,11 +226,12 @@ void check_checkpoint(const Arguments& arguments) {
 }
 
 void print_outcome(const Regressor& model, const std::vector<Scored>& tests,
-                   const Arguments& arguments) {
+                   const Arguments& arguments, const ReadingNotes& notes) {
   if (!arguments.json) return print_result(model.model(), tests, arguments.model);
   Json json = fit_json(model.model());
   json["model"] = arguments.model.string();
   json["peak_bytes"] = peak_bytes();
+  json["stray_cells"] = notes.stray_cells();
   for (const Scored& scored : tests) {
     Json& entry = json[scored.name == "held out" ? "holdout" : "test"];
     entry = metrics_json(scored.targets.front());
@@ -249,13 +249,21 @@ void look_at(const StreamedFile& file, const Encoder& encoder) {
   while (reader.read(piece, file.piece_rows)) encoder.encode(piece, UseWeights::if_there);
 }
 
+CsvOptions csv_options(const Arguments& arguments) {
+  CsvOptions options = arguments.csv.options();
+  for (const auto* names : {&arguments.options.categorical, &arguments.options.drop}) {
+    options.plain.insert(options.plain.end(), names->begin(), names->end());
+  }
+  return options;
+}
+
 // Streams a file of any size; for a single pass that keeps nothing about the rows.
 void run_stream(const Arguments& arguments) {
   const RegressorOptions& options = arguments.options;
-  const StreamedFile file{arguments.data, arguments.csv.options(), arguments.holdout};
+  const StreamedFile file{arguments.data, csv_options(arguments), arguments.holdout};
   StreamedTable found = look_through(file, options);
   print_understood({found.source, found.rows, found.columns, found.held_out, found.without_target,
-                    found.without_weight, found.numeric_header},
+                    found.without_weight, found.notes},
                    found.encoder);
   const StreamedFile test_file{arguments.test, arguments.csv.options()};
   if (!arguments.test.empty()) look_at(test_file, found.encoder);
@@ -272,7 +280,7 @@ void run_stream(const Arguments& arguments) {
   if (!arguments.test.empty()) {
     tests.push_back({"test file", evaluate_stream(model, test_file, options.threads)});
   }
-  print_outcome(model, tests, arguments);
+  print_outcome(model, tests, arguments, found.notes);
 }
 
 void run(Arguments& arguments) {
@@ -287,7 +295,7 @@ void run(Arguments& arguments) {
   }
   if (arguments.model.empty()) arguments.model = default_model(arguments.data);
   check_checkpoint(arguments);
-  const CsvOptions csv = arguments.csv.options();
+  const CsvOptions csv = csv_options(arguments);
   if (options.target.empty()) {
     std::string names;
     for (const std::string& name : csv_columns(arguments.data, csv)) {
@@ -298,6 +306,8 @@ void run(Arguments& arguments) {
   }
   if (is_one_pass(options) && can_stream(arguments.data)) return run_stream(arguments);
   Table table = read_csv(arguments.data, csv);
+  ReadingNotes notes;
+  notes.add(table);
   std::optional<Table> held_out;
   if (arguments.holdout > 0) {
     auto [kept, rest] = split(table, arguments.holdout, options.seed);
@@ -305,7 +315,7 @@ void run(Arguments& arguments) {
     held_out = std::move(rest);
   }
   Encoder encoder = Regressor::encoder_for(table, options);
-  print_understood(facts_of(table, encoder, held_out ? held_out->rows() : 0), encoder);
+  print_understood(facts_of(table, encoder, held_out ? held_out->rows() : 0, notes), encoder);
   CsvOptions test_csv = arguments.csv.options();
   test_csv.columns = encoder.wanted(true, UseWeights::if_there);
   std::optional<Table> test;  // read before the fit, so that a mistake in it shows at once
@@ -321,7 +331,7 @@ void run(Arguments& arguments) {
   std::vector<Scored> tests;
   if (held_out) tests.push_back({"held out", model.evaluate(*held_out, options.threads)});
   if (test) tests.push_back({"test file", model.evaluate(*test, options.threads)});
-  print_outcome(model, tests, arguments);
+  print_outcome(model, tests, arguments, notes);
 }
 
 }  // namespace
@@ -364,6 +374,8 @@ void add_fit(Command app) {
   names("--drop", options.drop, "do not use these columns");
   names("--categorical", options.categorical,
         "treat these columns as categories, even if they hold numbers");
+  command.flag("--keep-ids", options.keep_ids,
+               "use columns that look like an id or a row number (default: leave them out)");
   add_csv_options(command, arguments->csv);
 
   command

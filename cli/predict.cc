@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
+#include "cli/reading_notes.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -120,6 +121,7 @@ void run(const Arguments& arguments) {
   const CentralLevel level(arguments.level);
   std::size_t rows = 0;
   std::size_t pulled_in = 0;
+  ReadingNotes notes;
   Table piece;
   fmt::memory_buffer text;
   // The header goes out with the first rows: if these cannot be read, nothing is written.
@@ -135,19 +137,22 @@ void run(const Arguments& arguments) {
     put({text.data(), text.size()});
     text.clear();
     rows += piece.rows();
+    notes.add(piece);
     pulled_in += encoded.pulled_in;
   }
   put({text.data(), text.size()});
   if (file) file->commit();
   if (std::fflush(stdout) != 0) throw FileError("standard output: cannot be written");
   if (arguments.json) {
-    fmt::print("{}\n",
-               nlohmann::ordered_json{
-                   {"rows", rows}, {"output", arguments.output.string()}, {"pulled_in", pulled_in}}
-                   .dump());
+    fmt::print("{}\n", nlohmann::ordered_json{{"rows", rows},
+                                              {"output", arguments.output.string()},
+                                              {"pulled_in", pulled_in},
+                                              {"stray_cells", notes.stray_cells()}}
+                           .dump());
   } else if (file) {
     fmt::print(stderr, "{} rows predicted: {}\n", rows, arguments.output.string());
   }
+  if (!arguments.json) print_reading(notes, piece.source);
   if (pulled_in > 0 && !arguments.json) {
     fmt::print(stderr,
                "{} more than twice as far out as any in training and counted as less far: "

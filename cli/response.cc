@@ -23,6 +23,9 @@ struct Place {
   bool has_number() const {
     return feature.kind != ColumnKind::categorical && feature.deviation != 0;
   }
+  bool has_parts() const { return !feature.parts.empty(); }
+  // A standardised number in the unit of the column.
+  double own(double z) const { return feature.mean + feature.deviation * z; }
 };
 
 std::vector<Place> places_of(const Encoder& encoder) {
@@ -66,6 +69,7 @@ std::vector<double> typical_of_training(const Encoder& encoder) {
   std::vector<double> row(encoder.width());
   for (const Place& place : places_of(encoder)) {
     if (place.feature.kind == ColumnKind::categorical) row[place.first] = 1;
+    if (place.has_parts()) place.feature.encode(place.feature.mean, row.data() + place.first);
     if (place.feature.kind == ColumnKind::boolean && place.has_number()) {
       row[place.first] = place.feature.mean > 0.5 ? 1 : 0;
     }
@@ -79,7 +83,9 @@ std::vector<double> typical_of(const EncodedRows& rows, const Encoder& encoder) 
   for (const Place& place : places_of(encoder)) {
     if (place.has_number()) {
       const auto numbers = numbers_of(place, rows, row.size());
-      if (!numbers.empty()) row[place.first] = median(numbers);
+      if (numbers.empty()) continue;
+      row[place.first] = median(numbers);
+      if (place.has_parts()) place.feature.encode(place.own(row[place.first]), &row[place.first]);
     } else if (place.feature.kind == ColumnKind::categorical) {
       row[place.first] = 0;
       row[place.first + most_frequent_category(place, rows, row.size())] = 1;
@@ -117,27 +123,54 @@ std::string date_text(double days) {
 }
 
 // The rows of one response as they are built, each the typical one but for the feature's inputs.
-struct Rows {
-  const std::vector<double>& typical;
-  std::vector<double>& inputs;
-  Response& response;
+class Rows {
+ public:
+  Rows(const std::vector<double>& typical_row, std::vector<double>& all_inputs, Response& own)
+      : typical_(typical_row), inputs_(all_inputs), response_(own) {}
 
   void add(Json x, const Place& place, std::size_t input, double value) {
-    response.x.push_back(std::move(x));
-    inputs.insert(inputs.end(), typical.begin(), typical.end());
-    double* row = inputs.data() + inputs.size() - typical.size();
-    std::fill_n(row + place.first, place.feature.width(), 0.0);
-    row[place.first + input] = value;
+    double* own = add_row(std::move(x), place);
+    std::fill_n(own, place.feature.width(), 0.0);
+    own[input] = value;
   }
+
+  void add_date(double days, const Place& place) {
+    place.feature.encode(days, add_row(date_text(days), place));
+  }
+
+ private:
+  // Returns the feature's inputs_.
+  double* add_row(Json x, const Place& place) {
+    response_.x.push_back(std::move(x));
+    inputs_.insert(inputs_.end(), typical_.begin(), typical_.end());
+    return inputs_.data() + inputs_.size() - typical_.size() + place.first;
+  }
+
+  const std::vector<double>& typical_;
+  std::vector<double>& inputs_;
+  Response& response_;
 };
 
+// Dates are whole weeks, or at least whole days, apart, so that weekday and time of day stay the same.
+void add_dates(const Place& place, const Range& range, Rows& rows) {
+  constexpr double week = 7;
+  const double low = place.own(range.low);
+  const double high = place.own(range.high);
+  double step = (high - low) / (points_of_numbers - 1);
+  if (step > 1) step = step > week ? week * std::ceil(step / week) : std::ceil(step);
+  for (std::size_t n = 0; n < points_of_numbers; ++n) {
+    const double days = low + static_cast<double>(n) * step;
+    if (n > 0 && days > high + step / 2) return;
+    rows.add_date(days, place);
+  }
+}
+
 void add_numbers(const Place& place, const Range& range, Rows& rows) {
+  if (place.feature.kind == ColumnKind::datetime) return add_dates(place, range, rows);
   for (std::size_t n = 0; n < points_of_numbers; ++n) {
     const double share = static_cast<double>(n) / (points_of_numbers - 1);
     const double z = range.low + (range.high - range.low) * share;
-    const double own = place.feature.mean + place.feature.deviation * z;
-    const bool date = place.feature.kind == ColumnKind::datetime;
-    rows.add(date ? Json(date_text(own)) : Json(own), place, 0, z);
+    rows.add(place.own(z), place, 0, z);
   }
 }
 

@@ -394,12 +394,13 @@ StreamedTable look_through(const StreamedFile& file, const RegressorOptions& opt
     builder.emplace(detail::encoder_builder(options));
     split.emplace(file.holdout, options.seed);
     result.rows = 0;
+    result.notes = {};
   };
   Table kept;
   const auto take = [&](const Table& piece) {
     result.source = piece.source;
     result.columns = piece.columns.size();
-    result.numeric_header = piece.numeric_header;
+    result.notes.add(piece);
     result.rows += piece.rows();
     if (file.holdout == 0) return builder->add(piece);
     kept = piece;

@@ -253,7 +253,7 @@ TEST(Csv, ColumnsThatTurnOutToBeText) {
                (r == 100 ? "z"s : n) + ',' + (r == 180 ? "w"s : n) + ',' + n + '\n';
   }
   for (const std::size_t block : std::vector<std::size_t>{1, 100, 1 << 20}) {
-    const Table table = read(content, {.block = block});
+    const Table table = read(content, {.plain = {"a", "b", "c", "d"}, .block = block});
     for (std::size_t k = 0; k < 4; ++k) EXPECT_TRUE(table.columns[k].is_text) << k;
     EXPECT_EQ(texts(table.columns[0])[20], "x");
     EXPECT_EQ(texts(table.columns[1])[3], "3.0");
