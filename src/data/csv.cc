@@ -123,6 +123,13 @@ struct Evidence {
     bool enough() const { return are_strays(strays, numbers); }
   };
   Count point = {}, comma = {};
+  std::size_t no_numbers = 0;  // with either mark
+
+  // Some cells need one mark, some the other, and nearly all are numbers with one of them.
+  bool is_mixed() const {
+    return point.needed.count > 0 && comma.needed.count > 0 &&
+           are_strays(no_numbers, point.numbers + comma.needed.count);
+  }
 };
 
 // One column of the result.
@@ -192,6 +199,8 @@ class TableReader {
   [[noreturn]] void fail(const Output& output, Reading reading, std::size_t line,
                          std::string_view value) const;
   void note_stray(Column& column, Output& output, const Cell& cell);
+  void hold(Column& column, const Output& output, const Cell& cell);
+  void check_held(const Column& column, const Output& output) const;
   bool finds_comma();
   void convert(Column& column, const Output& output, const Table& table) const;
   [[noreturn]] void fail_stray(const Output& output, const Evidence::Count& found) const;
@@ -396,13 +405,30 @@ void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
     append_text(table, k, cell);
     return;
   }
-  if (!rows_.can_rewind()) {
-    throw DataError(place(rows_.line(), output) + shown(csv::content(cell, scratch_)) +
-                    " is text after cells that are numbers; declare the column as text, or use " +
-                    "a file: this input cannot be read twice");
-  }
+  if (!rows_.can_rewind()) return hold(column, output, cell);
   output.turned = any_turned_ = true;
   column.numbers.push_back(0);
+}
+
+// What cannot be read twice: settle() sees whether the cells are few.
+void TableReader::hold(Column& column, const Output& output, const Cell& cell) {
+  const std::string_view text = csv::content(cell, scratch_);
+  double value = std::numeric_limits<double>::quiet_NaN();
+  if (csv::is_some_number(csv::read_number(csv::trimmed(text), value, !output.comma))) {
+    fail(output, Reading::text, rows_.line(), text);
+  }
+  column.stray.add(rows_.line(), text, 0);
+  column.numbers.push_back(value);
+}
+
+void TableReader::check_held(const Column& column, const Output& output) const {
+  const auto numbers = std::count_if(column.numbers.begin(), column.numbers.end(),
+                                     [](double value) { return !std::isnan(value); });
+  const bool few = are_strays(column.stray.count, static_cast<std::size_t>(numbers));
+  if (few && !output.plain && !strict_) return;
+  throw DataError(place(column.stray.line, output) + shown(column.stray.value) +
+                  " is text after cells that are numbers; declare the column as text, or use a "
+                  "file: this input cannot be read twice");
 }
 
 bool TableReader::check() {
@@ -483,6 +509,7 @@ void weigh_column(const Table& table, const Column& column, Evidence& evidence) 
       own.numbers += count;
       if (other == Reading::text) own.needed.add(table.line(row), column.values[code], value);
     };
+    if (point == Reading::text && comma == Reading::text) evidence.no_numbers += count;
     take(evidence.point, point, comma);
     take(evidence.comma, comma, point);
   }
@@ -501,10 +528,11 @@ bool TableReader::finds_comma() {
   if (decimal_ != Decimal::detect) return false;
   for (Output& output : outputs_) {
     const Evidence& found = output.evidence;
-    if (!output.turned || found.comma.needed.count == 0 || !found.comma.enough()) continue;
-    if (found.point.needed.count > 0) {
+    if (!output.turned) continue;
+    if (found.is_mixed()) {
       throw two_decimals(output, found.comma.needed, output, found.point.needed);
     }
+    if (found.comma.needed.count == 0 || !found.comma.enough()) continue;
     if (!rows_.can_rewind()) {
       throw DataError(place(found.comma.needed.line, output) + shown(found.comma.needed.value) +
                       " has a decimal comma; use --decimal , for an input that cannot be read "
@@ -529,6 +557,8 @@ bool TableReader::settle(Table* whole) {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     Output& output = outputs_[k];
     const Evidence::Count& found = output.comma ? output.evidence.comma : output.evidence.point;
+    const bool held = whole != nullptr && output.is_detected() && whole->columns[k].stray.count > 0;
+    if (held) check_held(whole->columns[k], output);
     if (!output.turned || output.plain || !found.enough()) continue;
     if (strict_ && found.strays > 0) fail_stray(output, found);
     output.turned = false;
