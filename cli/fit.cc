@@ -90,6 +90,10 @@ void print_features(const Encoder& encoder) {
     if (names.size() > widest) names = names.substr(0, names.find(',', widest - 20)) + ", ...";
     fmt::print(stderr, "  {:<26} {}\n", kind, names);
   }
+  for (const FeatureColumn& column : encoder.features) {
+    if (column.parts.empty()) continue;
+    fmt::print(stderr, "  {:<26} {}: also {}\n", "", column.name, column.parts_text());
+  }
 }
 
 // What was read.
@@ -286,6 +290,7 @@ void run_stream(const Arguments& arguments) {
 void run(Arguments& arguments) {
   RegressorOptions& options = arguments.options;
   options.constant_noise = arguments.noise == "constant";
+  if (!options.features.empty()) options.keep_ids = true;  // they are named
   if (arguments.slope >= 0) options.slope = arguments.slope;
   if (arguments.noise == "input") {
     if (options.belief == BeliefKind::independent) {

@@ -145,7 +145,8 @@ void print_model(const Model& model, const std::filesystem::path& path) {
     if (!target.reason.empty()) print_entry("", "chosen: " + target.reason);
   }
   for (const FeatureColumn& column : model.encoder.features) {
-    print_entry("feature", fmt::format("{}: {}{}", column.name, name_of(column.kind),
+    print_entry("feature", fmt::format("{}: {}{}{}", column.name, name_of(column.kind),
+                                       column.parts.empty() ? "" : ", also " + column.parts_text(),
                                        column.indicator ? ", with empty cells" : ""));
   }
   for (const DroppedColumn& column : model.encoder.dropped) {

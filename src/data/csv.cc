@@ -381,11 +381,12 @@ void TableReader::append_unusual(Table& table, std::size_t k, const Cell& cell) 
   column.numbers.push_back(value);
 }
 
-// A number with the other decimal mark is no stray cell: all others would be read wrongly.
+// A number with the other decimal mark is no stray cell, unless the mark was asked for: others would be read wrongly.
 void TableReader::note_stray(Column& column, Output& output, const Cell& cell) {
   const std::string_view text = csv::content(cell, scratch_);
   double value = 0;
   const bool other_mark =
+      decimal_ == Decimal::detect &&
       csv::is_some_number(csv::read_number(csv::trimmed(text), value, !output.comma));
   if (strict_ || (other_mark && output.type == CellType::number)) {
     fail(output, Reading::text, rows_.line(), text);
@@ -413,12 +414,13 @@ void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
 // What cannot be read twice: settle() sees whether the cells are few.
 void TableReader::hold(Column& column, const Output& output, const Cell& cell) {
   const std::string_view text = csv::content(cell, scratch_);
-  double value = std::numeric_limits<double>::quiet_NaN();
-  if (csv::is_some_number(csv::read_number(csv::trimmed(text), value, !output.comma))) {
-    fail(output, Reading::text, rows_.line(), text);
-  }
+  double value = 0;
+  const bool other_mark =
+      decimal_ == Decimal::detect &&
+      csv::is_some_number(csv::read_number(csv::trimmed(text), value, !output.comma));
+  if (other_mark) fail(output, Reading::text, rows_.line(), text);
   column.stray.add(rows_.line(), text, 0);
-  column.numbers.push_back(value);
+  column.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
 }
 
 void TableReader::check_held(const Column& column, const Output& output) const {

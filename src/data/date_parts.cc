@@ -17,11 +17,9 @@ struct Circle {
   double turns;  // per turn of the part
 };
 
-constexpr std::array<Circle, 1> year_circles{
-    {{"place in the year (sine)", "place in the year (cosine)", 1}}};
+constexpr std::array<Circle, 1> year_circles{{{"year, sine", "year, cosine", 1}}};
 constexpr std::array<Circle, 2> day_circles{
-    {{"time of day (sine)", "time of day (cosine)", 1},
-     {"time of day, twice (sine)", "time of day, twice (cosine)", 2}}};
+    {{"day, sine", "day, cosine", 1}, {"half day, sine", "half day, cosine", 2}}};
 constexpr std::array<const char*, 12> months{"January",   "February", "March",    "April",
                                              "May",       "June",     "July",     "August",
                                              "September", "October",  "November", "December"};
@@ -35,14 +33,6 @@ std::vector<std::string> circle_names(const std::array<Circle, N>& circles) {
     names.emplace_back(circle.sine);
     names.emplace_back(circle.cosine);
   }
-  return names;
-}
-
-template <std::size_t N>
-std::vector<std::string> value_names(const std::string& what,
-                                     const std::array<const char*, N>& values) {
-  std::vector<std::string> names;
-  for (const char* value : values) names.push_back(what + " = " + value);
   return names;
 }
 
@@ -98,9 +88,9 @@ std::vector<std::string> input_names(DatePart part) {
     case DatePart::year:
       return circle_names(year_circles);
     case DatePart::month:
-      return value_names("month", months);
+      return {months.begin(), months.end()};
     case DatePart::weekday:
-      return value_names("weekday", weekdays);
+      return {weekdays.begin(), weekdays.end()};
     case DatePart::day:
       break;
   }

@@ -265,6 +265,15 @@ std::size_t FeatureColumn::width() const {
   return sum;
 }
 
+std::string FeatureColumn::parts_text() const {
+  std::string text;
+  for (const DatePart part : parts) {
+    if (!text.empty()) text += ", ";
+    text += name_of(part);
+  }
+  return text;
+}
+
 void FeatureColumn::encode(double value, double* out) const {
   std::fill_n(out, width(), 0.0);
   const Column column{.name = name, .numbers = {value}};

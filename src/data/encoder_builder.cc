@@ -537,7 +537,7 @@ class EncoderBuilder::State {
 
   // Unless no other feature is left.
   void leave_ids_out(std::vector<Fitted>& all) const {
-    if (options_.keep_ids || !options_.features.empty()) return;
+    if (options_.keep_ids) return;
     const auto is_id = [&](std::size_t k) {
       const KnownColumn& known = features_[k];
       return !known.is_text && !known.forced && known.id.is_id();

@@ -518,6 +518,9 @@ TEST(CsvNumbers, TwoDecimalMarks) {
             "use --decimal .");
   EXPECT_EQ(error_of("a;x\n1;2\n3;2,5\n", {.columns = {{.name = "x", .type = CellType::number}}}),
             ", line 3, column 'x': '2,5' has a decimal comma; use --decimal ,");
+  CsvOptions asked = comma;
+  asked.decimal = Decimal::comma;
+  EXPECT_EQ(read("x;y\n2.75;2\n", asked).columns[0].stray.value, "2.75");
   EXPECT_EQ(read("x;y\n3,14;2\n4,5;2.75\n", {.plain = {"x"}}).columns[1].numbers[1], 2.75);
 }
 

@@ -239,7 +239,7 @@ TEST(Ids, NamedSoAndAllDifferent) {
 
 TEST(Ids, AreKeptOnRequest) {
   EXPECT_EQ(dropped_as("id", counted(20, 1), {.keep_ids = true}), "");
-  EXPECT_EQ(dropped_as("id", counted(20, 1), {.features = {"id", "height"}}), "");
+  EXPECT_EQ(dropped_as("id", counted(20, 1), {.features = {"id", "height"}, .keep_ids = true}), "");
   EXPECT_EQ(dropped_as("id", counted(20, 1), {.categorical = {"id"}}), "");
   EXPECT_EQ(fit(numbers("id", counted(20, 1))).features.size(), 1U);  // there is no other feature
 }
@@ -283,11 +283,11 @@ TEST(Encode, PartsOfDates) {
   // All in one month: the weekday differs. One day per month: the month does, and the weekday is an accident.
   const Strings in_a_month = names({"2024-01-01", "2024-01-02", "2024-01-09"});
   ASSERT_EQ(in_a_month.size(), 8U);
-  EXPECT_EQ(in_a_month[1], "x: weekday = Monday");
+  EXPECT_EQ(in_a_month[1], "x: Monday");
   const Strings monthly = names({"2024-01-01", "2024-02-01", "2024-03-01"});
   ASSERT_EQ(monthly.size(), 15U);
-  EXPECT_EQ(monthly[1], "x: place in the year (sine)");
-  EXPECT_EQ(monthly[14], "x: month = December");
+  EXPECT_EQ(monthly[1], "x: year, sine");
+  EXPECT_EQ(monthly[14], "x: December");
   EXPECT_EQ(names({"2024-01-01 08:00", "2024-01-01 20:00"}).size(), 5U);
   EXPECT_EQ(names({"2020-03-01", "2021-03-01"}), Strings{"x"});  // once a year
 

@@ -123,14 +123,19 @@ def dates() -> Table:
     draw = random.Random(11)
     days = [datetime.date(2023, 1, 1) + datetime.timedelta(k) for k in range(120)]
     rows = [f"{day},{5 * (day.weekday() >= 5) + draw.gauss(0, 0.1):.2f}" for day in days]
-    return Table("dates", "visitors", _lines("day,visitors", rows), says=["datetime"])
+    return Table(
+        "dates",
+        "visitors",
+        _lines("day,visitors", rows),
+        says=["day: also place in the year, month, weekday"],
+    )
 
 
 def times() -> Table:
     draw = random.Random(12)
     hours = [datetime.datetime(2023, 5, 1) + datetime.timedelta(hours=k) for k in range(100)]
     rows = [f"{hour:%d.%m.%Y %H:%M};{(8 <= hour.hour < 18) + draw.gauss(0, 0.1):.3f}" for hour in hours]
-    return Table("times", "load", _lines("when;load", rows), says=["datetime"])
+    return Table("times", "load", _lines("when;load", rows), says=["when: also weekday, time of day"])
 
 
 TABLES = [

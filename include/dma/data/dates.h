@@ -20,7 +20,7 @@ std::string_view name_of(SlashDates order);
 enum class DatePart { year, month, weekday, day };
 std::string_view name_of(DatePart part);
 std::size_t width_of(DatePart part);
-// "month = May", "time of day (cosine)": one per input.
+// "May", "Monday", "day, sine": one per input.
 std::vector<std::string> input_names(DatePart part);
 // Writes the inputs of the part, of a date in days since 1970.
 void encode_part(DatePart part, double days, double* out);

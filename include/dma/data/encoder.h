@@ -56,6 +56,8 @@ struct FeatureColumn {
   std::vector<std::string> categories = {};
 
   std::size_t width() const;
+  // "place in the year, month"; empty if there are none.
+  std::string parts_text() const;
   // Writes the inputs of a number or a date, as the table has it; NaN is an empty cell.
   void encode(double value, double* out) const;
 };
@@ -103,7 +105,7 @@ struct EncoderOptions {
   std::vector<std::string> categorical = {};  // even if they read as numbers
   std::size_t most_categories = 50;           // of one column; the rarest beyond share "other"
   // Otherwise a column of whole numbers that are all different is left out if it counts the rows, or if its name says
-  // that it is an id, unless it is named in features or no other feature is left.
+  // that it is an id, unless no other feature is left.
   bool keep_ids = false;
 };
 

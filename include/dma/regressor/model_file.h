@@ -39,7 +39,8 @@
 
 namespace dma {
 
-// Older formats can be read too. Up to format 16 every row counts once, there is no TargetColumn::reason or largest, and no
+// Older formats can be read too. Up to format 17 the encoder lacks FeatureColumn::parts and decimal_comma, and the options
+// lack keep_ids. Up to format 16 every row counts once, there is no TargetColumn::reason or largest, and no
 // amount or count. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
 // Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one. Up to format 11 the encoder
 // lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients instead of their inputs and
