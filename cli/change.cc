@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
+#include "cli/reading_notes.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -121,7 +122,11 @@ Table read_for(const Regressor& model, const std::string& path, const CsvArgumen
                UseWeights use) {
   CsvOptions options = csv.options();
   options.columns = model.encoder().wanted(true, use);
-  return read_csv(path, options);
+  Table table = read_csv(path, options);
+  ReadingNotes notes;
+  notes.add(table);
+  print_reading(notes, table.source);
+  return table;
 }
 
 // Joins several files into one table. Their columns agree, because the model names them.

@@ -12,6 +12,8 @@ namespace dma::cli {
 struct CsvArguments {
   bool no_header = false;
   std::string delimiter;
+  Decimal decimal = Decimal::detect;
+  bool strict = false;
 
   CsvOptions options() const;
 };

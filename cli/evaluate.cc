@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
+#include "cli/reading_notes.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -126,10 +127,14 @@ void run(const Arguments& arguments) {
   }
   std::optional<Working> working("scoring");
   const Table table = read_csv(arguments.data, csv);
+  ReadingNotes notes;
+  notes.add(table);
+  if (!arguments.json) print_reading(notes, table.source);
   const auto metrics = model.evaluate(table, arguments.threads);
   working.reset();
   Json json = all_targets_json(metrics, encoder);
   const bool weighted = table.find(encoder.weight) != nullptr;
+  json["stray_cells"] = notes.stray_cells();
   json["weighted_by"] = weighted ? Json(encoder.weight) : Json();
   if (!arguments.json) {
     print_header(arguments.by, encoder);

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
+#include "cli/reading_notes.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -65,7 +66,7 @@ std::optional<double> parse_noise(const std::string& text) {
 struct Facts {
   std::string source;
   std::size_t rows, columns, held_out, without_target, without_weight;
-  bool numeric_header;
+  ReadingNotes notes;
 };
 
 // Rows by whether they have every target and a weight.
@@ -88,10 +89,11 @@ RowsWith rows_with(const Table& table, const std::vector<std::string>& targets,
   return rows;
 }
 
-Facts facts_of(const Table& table, const RegressorOptions& options, std::size_t held_out) {
+Facts facts_of(const Table& table, const RegressorOptions& options, std::size_t held_out,
+               ReadingNotes notes) {
   const RowsWith rows = rows_with(table, options.target, options.weight);
   return {table.source,   table.rows() + held_out, table.columns.size(), held_out,
-          rows.no_target, rows.no_weight,          table.numeric_header};
+          rows.no_target, rows.no_weight,          std::move(notes)};
 }
 
 // What the target was taken for, and how to say otherwise.
@@ -112,6 +114,9 @@ void print_target(const TargetColumn& target) {
 
 void print_understood(const Facts& facts, const Encoder& encoder) {
   fmt::print(stderr, "{}: {} rows, {} columns\n", facts.source, facts.rows, facts.columns);
+  for (const ReadingNote& note : reading_notes(facts.notes, encoder)) {
+    fmt::print(stderr, "  {:<26} {}\n", note.about, note.text);
+  }
   for (const TargetColumn& target : encoder.targets) {
     print_target(target);
   }
@@ -132,12 +137,6 @@ void print_understood(const Facts& facts, const Encoder& encoder) {
     fmt::print(stderr, ", {} left out because the weight is 0", facts.without_weight);
   }
   fmt::print(stderr, "\n");
-  if (facts.numeric_header) {
-    fmt::print(
-        stderr,
-        "  note: the first line was read as column names although it holds numbers; if it is "
-        "data, use --no-header\n");
-  }
 }
 
 // The rows to learn from, and those to hold out.
@@ -201,11 +200,12 @@ void check_checkpoint(const Arguments& arguments) {
 }
 
 void print_outcome(const Regressor& model, const std::vector<Scored>& tests,
-                   const Arguments& arguments) {
+                   const Arguments& arguments, const ReadingNotes& notes) {
   if (!arguments.json) return print_result(model.model(), tests, arguments.model);
   Json json = fit_json(model.model());
   json["model"] = arguments.model.string();
   json["peak_bytes"] = peak_bytes();
+  json["stray_cells"] = notes.stray_cells();
   for (const Scored& scored : tests) {
     Json& entry = json[scored.name == "held out" ? "holdout" : "test"];
     entry = metrics_json(scored.targets.front());
@@ -223,16 +223,24 @@ void look_at(const StreamedFile& file, const Encoder& encoder) {
   while (reader.read(piece, file.piece_rows)) encoder.encode(piece, UseWeights::if_there);
 }
 
+CsvOptions csv_options(const Arguments& arguments) {
+  CsvOptions options = arguments.csv.options();
+  for (const auto* names : {&arguments.options.categorical, &arguments.options.drop}) {
+    options.plain.insert(options.plain.end(), names->begin(), names->end());
+  }
+  return options;
+}
+
 // Streams a file of any size; for a single pass that keeps nothing about the rows.
 void run_stream(const Arguments& arguments) {
   const RegressorOptions& options = arguments.options;
-  const StreamedFile file{arguments.data, arguments.csv.options(), arguments.holdout};
+  const StreamedFile file{arguments.data, csv_options(arguments), arguments.holdout};
   StreamedTable found = [&] {
     const Working working("reading " + arguments.data);
     return look_through(file, options);
   }();
   print_understood({found.source, found.rows, found.columns, found.held_out, found.without_target,
-                    found.without_weight, found.numeric_header},
+                    found.without_weight, found.notes},
                    found.encoder);
   const StreamedFile test_file{arguments.test, arguments.csv.options()};
   if (!arguments.test.empty()) look_at(test_file, found.encoder);
@@ -252,12 +260,13 @@ void run_stream(const Arguments& arguments) {
       tests.push_back({"test file", evaluate_stream(model, test_file, options.threads)});
     }
   }
-  print_outcome(model, tests, arguments);
+  print_outcome(model, tests, arguments, found.notes);
 }
 
 void run(Arguments& arguments) {
   RegressorOptions& options = arguments.options;
   options.constant_noise = arguments.noise == "constant";
+  if (!options.features.empty()) options.keep_ids = true;  // they are named
   if (arguments.slope >= 0) options.slope = arguments.slope;
   if (arguments.noise == "input") {
     if (options.belief == BeliefKind::independent) {
@@ -267,7 +276,7 @@ void run(Arguments& arguments) {
   }
   if (arguments.model.empty()) arguments.model = default_model(arguments.data);
   check_checkpoint(arguments);
-  const CsvOptions csv = arguments.csv.options();
+  const CsvOptions csv = csv_options(arguments);
   if (options.target.empty()) {
     std::string names;
     for (const std::string& name : csv_columns(arguments.data, csv)) {
@@ -281,6 +290,8 @@ void run(Arguments& arguments) {
     const Working working("reading " + arguments.data);
     return read_csv(arguments.data, csv);
   }();
+  ReadingNotes notes;
+  notes.add(table);
   std::optional<Table> held_out;
   if (arguments.holdout > 0) {
     auto [kept, rest] = split(table, arguments.holdout, options);
@@ -293,7 +304,7 @@ void run(Arguments& arguments) {
     const Working working("looking at the columns");
     return Regressor::encoder_for(table, options);
   }();
-  print_understood(facts_of(table, options, held_out ? held_out->rows() : 0), encoder);
+  print_understood(facts_of(table, options, held_out ? held_out->rows() : 0, notes), encoder);
   CsvOptions test_csv = arguments.csv.options();
   test_csv.columns = encoder.wanted(true, UseWeights::if_there);
   std::optional<Table> test;  // read before the fit, so that a mistake in it shows at once
@@ -312,7 +323,7 @@ void run(Arguments& arguments) {
     if (held_out) tests.push_back({"held out", model.evaluate(*held_out, options.threads)});
     if (test) tests.push_back({"test file", model.evaluate(*test, options.threads)});
   }
-  print_outcome(model, tests, arguments);
+  print_outcome(model, tests, arguments, notes);
 }
 
 }  // namespace
@@ -355,6 +366,8 @@ void add_fit(Command app) {
   names("--drop", options.drop, "do not use these columns");
   names("--categorical", options.categorical,
         "treat these columns as categories, even if they hold numbers");
+  command.flag("--keep-ids", options.keep_ids,
+               "use columns that look like an id or a row number (default: leave them out)");
   add_csv_options(command, arguments->csv);
 
   command

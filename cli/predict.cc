@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
+#include "cli/reading_notes.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -122,6 +123,7 @@ void run(const Arguments& arguments) {
   const CentralLevel level(arguments.level);
   std::size_t rows = 0;
   std::size_t pulled_in = 0;
+  ReadingNotes notes;
   Table piece;
   fmt::memory_buffer text;
   // The header goes out with the first rows: if these cannot be read, nothing is written.
@@ -140,6 +142,7 @@ void run(const Arguments& arguments) {
     put({text.data(), text.size()});
     text.clear();
     rows += piece.rows();
+    notes.add(piece);
     pulled_in += encoded.pulled_in;
     if (working && reader.share() > 0) {
       working->tell(fmt::format("{} rows predicted", rows), reader.share());
@@ -150,13 +153,15 @@ void run(const Arguments& arguments) {
   if (file) file->commit();
   if (std::fflush(stdout) != 0) throw FileError("standard output: cannot be written");
   if (arguments.json) {
-    fmt::print("{}\n",
-               nlohmann::ordered_json{
-                   {"rows", rows}, {"output", arguments.output.string()}, {"pulled_in", pulled_in}}
-                   .dump());
+    fmt::print("{}\n", nlohmann::ordered_json{{"rows", rows},
+                                              {"output", arguments.output.string()},
+                                              {"pulled_in", pulled_in},
+                                              {"stray_cells", notes.stray_cells()}}
+                           .dump());
   } else if (file) {
     fmt::print(stderr, "{} rows predicted: {}\n", rows, arguments.output.string());
   }
+  if (!arguments.json) print_reading(notes, piece.source);
   if (pulled_in > 0 && !arguments.json) {
     fmt::print(stderr,
                "{} more than twice as far out as any in training and counted as less far: "

@@ -87,6 +87,7 @@ std::string kind_text(const FeatureColumn& column) {
   if (column.kind == ColumnKind::categorical) {
     text += fmt::format(", {} values", column.categories.size());
   }
+  if (!column.parts.empty()) text += ", also " + column.parts_text();
   if (column.indicator) text += ", with empty cells";
   return text;
 }

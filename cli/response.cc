@@ -45,23 +45,36 @@ Range shown_range(const Range& seen) {
 }
 
 // The rows of one response as they are built, each the typical one but for the feature's inputs.
-struct Rows {
-  const std::vector<double>& typical;
-  std::vector<double>& inputs;
-  Response& response;
+class Rows {
+ public:
+  Rows(const std::vector<double>& typical_row, std::vector<double>& all_inputs, Response& own)
+      : typical_(typical_row), inputs_(all_inputs), response_(own) {}
 
   void add(Json x, const Place& place, std::size_t input, double value) {
-    response.x.push_back(std::move(x));
-    inputs.insert(inputs.end(), typical.begin(), typical.end());
-    double* row = inputs.data() + inputs.size() - typical.size();
-    std::fill_n(row + place.first, place.feature.width(), 0.0);
-    row[place.first + input] = value;
+    double* own = add_row(std::move(x), place);
+    std::fill_n(own, place.feature.width(), 0.0);
+    own[input] = value;
   }
-};
 
-double own_value(const FeatureColumn& feature, double encoded) {
-  return feature.mean + feature.deviation * encoded;
-}
+  void add_date(double days, const Place& place) {
+    place.feature.encode(days, add_row(date_text(days), place));
+  }
+
+  std::size_t width() const { return typical_.size(); }
+  void are_few_whole() { response_.few_whole = true; }
+
+ private:
+  // Returns the feature's inputs.
+  double* add_row(Json x, const Place& place) {
+    response_.x.push_back(std::move(x));
+    inputs_.insert(inputs_.end(), typical_.begin(), typical_.end());
+    return inputs_.data() + inputs_.size() - typical_.size() + place.first;
+  }
+
+  const std::vector<double>& typical_;
+  std::vector<double>& inputs_;
+  Response& response_;
+};
 
 // Whether the rows have whole numbers only; a standardised number is one to rounding.
 bool is_whole(const Place& place, const EncodedRows& rows, std::size_t width) {
@@ -69,31 +82,44 @@ bool is_whole(const Place& place, const EncodedRows& rows, std::size_t width) {
   const auto numbers = numbers_of(place, rows, width);
   return std::all_of(numbers.begin(), numbers.end(), [&](double encoded) {
     constexpr double largest = 1e9;
-    const double own = own_value(place.feature, encoded);
+    const double own = place.own(encoded);
     return std::abs(own) < largest && std::abs(own - std::round(own)) < 1e-6;
   });
 }
 
+// Dates are whole weeks, or at least whole days, apart, so that weekday and time of day stay the same.
+void add_dates(const Place& place, const Range& range, Rows& rows) {
+  constexpr double week = 7;
+  const double low = place.own(range.low);
+  const double high = place.own(range.high);
+  double step = (high - low) / (points_of_numbers - 1);
+  if (step > 1) step = step > week ? week * std::ceil(step / week) : std::ceil(step);
+  for (std::size_t n = 0; n < points_of_numbers; ++n) {
+    const double days = low + static_cast<double>(n) * step;
+    if (n > 0 && days > high + step / 2) return;
+    rows.add_date(days, place);
+  }
+}
+
 void add_numbers(const Place& place, const Range& range, Rows& rows) {
+  if (place.feature.kind == ColumnKind::datetime) return add_dates(place, range, rows);
   for (std::size_t n = 0; n < points_of_numbers; ++n) {
     const double share = static_cast<double>(n) / (points_of_numbers - 1);
     const double z = range.low + (range.high - range.low) * share;
-    const double own = own_value(place.feature, z);
-    const bool date = place.feature.kind == ColumnKind::datetime;
-    rows.add(date ? Json(date_text(own)) : Json(own), place, 0, z);
+    rows.add(place.own(z), place, 0, z);
   }
 }
 
 // Every whole number in the range, if these are few.
 bool add_whole_numbers(const Place& place, const Range& range, Rows& rows) {
-  const auto first = std::llround(std::ceil(own_value(place.feature, range.low) - 1e-6));
-  const auto last = std::llround(std::floor(own_value(place.feature, range.high) + 1e-6));
+  const auto first = std::llround(std::ceil(place.own(range.low) - 1e-6));
+  const auto last = std::llround(std::floor(place.own(range.high) + 1e-6));
   if (last <= first || last - first >= static_cast<long long>(most_whole_points)) return false;
   for (long long own = first; own <= last; ++own) {
     const double z = (static_cast<double>(own) - place.feature.mean) / place.feature.deviation;
     rows.add(own, place, 0, z);
   }
-  rows.response.few_whole = true;
+  rows.are_few_whole();
   return true;
 }
 
@@ -111,7 +137,7 @@ void add_categories(const Place& place, const EncodedRows& seen, Rows& rows) {
   for (std::size_t k = 0; k < others; ++k) {
     rows.add(category_text(place.feature, k), place, k, 1);
   }
-  if (has_others(place, seen, rows.typical.size())) {
+  if (has_others(place, seen, rows.width())) {
     rows.add(category_text(place.feature, others), place, others, 1);
   }
 }
@@ -129,7 +155,7 @@ void add_points(const Model& model, const Place& place, const EncodedRows* data,
     return rows.add(cell_text(place.feature, 1), place, 0, 1);
   }
   const Range range = seen_range(model, place, data != nullptr ? data : &seen);
-  if (is_whole(place, seen, rows.typical.size()) && add_whole_numbers(place, range, rows)) return;
+  if (is_whole(place, seen, rows.width()) && add_whole_numbers(place, range, rows)) return;
   add_numbers(place, shown_range(range), rows);
 }
 

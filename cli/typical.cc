@@ -52,6 +52,7 @@ std::vector<double> typical_of_training(const Encoder& encoder) {
   std::vector<double> row(encoder.width());
   for (const Place& place : places_of(encoder)) {
     if (place.feature.kind == ColumnKind::categorical) row[place.first] = 1;
+    if (place.has_parts()) place.feature.encode(place.feature.mean, row.data() + place.first);
     if (place.feature.kind == ColumnKind::boolean && place.has_number()) {
       row[place.first] = place.feature.mean > 0.5 ? 1 : 0;
     }
@@ -78,7 +79,9 @@ std::vector<double> typical_inputs(const Encoder& encoder, const EncodedRows* ro
   for (const Place& place : places_of(encoder)) {
     if (place.has_number()) {
       const auto numbers = numbers_of(place, *rows, row.size());
-      if (!numbers.empty()) row[place.first] = median(numbers);
+      if (numbers.empty()) continue;
+      row[place.first] = median(numbers);
+      if (place.has_parts()) place.feature.encode(place.own(row[place.first]), &row[place.first]);
     } else if (place.feature.kind == ColumnKind::categorical) {
       row[place.first] = 0;
       row[place.first + most_frequent_category(place, *rows, row.size())] = 1;

@@ -17,6 +17,9 @@ struct Place {
   bool has_number() const {
     return feature.kind != ColumnKind::categorical && feature.deviation != 0;
   }
+  bool has_parts() const { return !feature.parts.empty(); }
+  // A standardised number in the unit of the column.
+  double own(double encoded) const { return feature.mean + feature.deviation * encoded; }
 };
 
 std::vector<Place> places_of(const Encoder& encoder);

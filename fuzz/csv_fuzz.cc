@@ -100,6 +100,7 @@ Table read_by_reader(const std::string& path, CsvOptions options, const Table& k
                      std::size_t rows) {
   options.columns.clear();
   options.text.clear();
+  options.decimal = known.decimal_comma ? Decimal::comma : Decimal::point;
   for (const Column& column : known.columns) {
     options.columns.push_back({column.name, column.is_text ? CellType::text : CellType::number});
   }

@@ -97,6 +97,7 @@ void bind_options(py::module_& module) {
       .def_readwrite("slope", &RegressorOptions::slope)
       .def_readwrite("noise", &RegressorOptions::noise)
       .def_readwrite("constant_noise", &RegressorOptions::constant_noise)
+      .def_readwrite("keep_ids", &RegressorOptions::keep_ids)
       .def_readwrite("selection", &RegressorOptions::selection)
       .def_readwrite("calibration", &RegressorOptions::calibration)
       .def_readwrite("epochs", &RegressorOptions::epochs)

@@ -30,6 +30,7 @@ class Options:
     slope: float | None
     noise: float | None
     constant_noise: bool
+    keep_ids: bool
     selection: bool
     calibration: bool
     epochs: int

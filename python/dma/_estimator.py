@@ -49,6 +49,7 @@ class Estimator(BaseEstimator):
         single_precision: bool = False,
         categorical_features: Sequence[str | int] | None = None,
         time: float | None = None,
+        keep_ids: bool = False,
     ) -> None:
         self.hidden = hidden
         self.rule = rule
@@ -68,6 +69,7 @@ class Estimator(BaseEstimator):
         self.single_precision = single_precision
         self.categorical_features = categorical_features
         self.time = time
+        self.keep_ids = keep_ids
 
     # --------------------------------------------------------------------------------- what a subclass says
 
@@ -237,6 +239,7 @@ class Estimator(BaseEstimator):
             "single_precision": options.single_precision,
             "categorical_features": options.categorical or None,
             "time": options.seconds or None,
+            "keep_ids": options.keep_ids,
         }
 
     # ------------------------------------------------------------------------------------------- attributes
@@ -342,6 +345,7 @@ class Estimator(BaseEstimator):
         names, features, categories = self._features(X, reset=True)
         check_consistent_length(X, targets)
         options.features = names
+        options.keep_ids = bool(self.keep_ids)
         options.target = _columns.target_names(targets, len(columns), names)
         options.categorical = [names[k] for k in self._categories(categories, names)]
         rows = _columns.rows("the table", names + options.target, features + list(columns), weights)

@@ -68,6 +68,9 @@ class DMAClassifier(ClassifierMixin, Estimator):
     time : float or None, default=None
         Joint belief: the fit returns the best found in about so many seconds; what is found then depends on the
         machine. None: it takes as long as it needs.
+    keep_ids : bool, default=False
+        Use columns of a frame that look like an id or a row number: whole numbers that are all different, and
+        count the rows or have a name such as ``id`` or ``customer_no``. They are left out otherwise.
     class_weight : dict, "balanced" or None, default=None
         How much the rows of each class count, beside ``sample_weight``; a class that is not in the dict counts
         once. "balanced": all classes count the same, and all rows together as many as they are. Probabilities are
@@ -153,6 +156,7 @@ class DMAClassifier(ClassifierMixin, Estimator):
         single_precision: bool = False,
         categorical_features: Sequence[str | int] | None = None,
         time: float | None = None,
+        keep_ids: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         super().__init__(
@@ -174,6 +178,7 @@ class DMAClassifier(ClassifierMixin, Estimator):
             single_precision=single_precision,
             categorical_features=categorical_features,
             time=time,
+            keep_ids=keep_ids,
         )
         self.class_weight = class_weight
 

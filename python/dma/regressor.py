@@ -68,6 +68,9 @@ class DMARegressor(RegressorMixin, Estimator):
     time : float or None, default=None
         Joint belief: the fit returns the best found in about so many seconds; what is found then depends on the
         machine. None: it takes as long as it needs.
+    keep_ids : bool, default=False
+        Use columns of a frame that look like an id or a row number: whole numbers that are all different, and
+        count the rows or have a name such as ``id`` or ``customer_no``. They are left out otherwise.
     kind : {"number", "amount", "count", "auto"}, default="number"
         What y is. "amount": positive and skewed, such as a price; its logarithm is learnt, and ``predict``
         returns the median. "count": a whole number from 0 on; intervals end at whole numbers. "auto": a count if
@@ -155,6 +158,7 @@ class DMARegressor(RegressorMixin, Estimator):
         single_precision: bool = False,
         categorical_features: Sequence[str | int] | None = None,
         time: float | None = None,
+        keep_ids: bool = False,
         kind: str = "number",
     ) -> None:
         super().__init__(
@@ -176,6 +180,7 @@ class DMARegressor(RegressorMixin, Estimator):
             single_precision=single_precision,
             categorical_features=categorical_features,
             time=time,
+            keep_ids=keep_ids,
         )
         self.noise = noise
         self.kind = kind

@@ -21,7 +21,11 @@ std::string suggestion(const Table& table, std::string_view name) {
   for (std::size_t k = 0; k < std::min(most, table.columns.size()); ++k) {
     list += (k == 0 ? "; the columns are '" : ", '") + as_text(table.columns[k].name) + "'";
   }
-  return table.columns.size() > most ? list + ", ..." : list;
+  if (table.columns.size() > most) list += ", ...";
+  return table.numeric_header ? list +
+                                    "; if the first line is data, use --no-header: columns are "
+                                    "then called c1, c2, ..."
+                              : list;
 }
 
 double read_number(std::string_view text) {

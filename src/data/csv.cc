@@ -1,9 +1,10 @@
 // Why no library: none of the project's dependencies reads CSV, and a parser of cells would be the smaller part: the
 // rest is types, empty cells, line numbers, names, restarts, messages.
 //
-//   bytes.h   file, standard input, gzip            number.h      a cell as a number
-//   scan.h    cells of a row in memory              dictionary.h  a cell as text
-//   rows.h    rows of a file, the delimiter         this file     names, types, the table
+//   bytes.h         file, standard input, gzip      number.h      a cell as a number
+//   text_source.h   their text as UTF-8             dictionary.h  a cell as text
+//   scan.h          cells of a row in memory        this file     names, types, the table
+//   rows.h          rows of a file, the delimiter
 #include <dma/data/csv.h>
 
 #include <algorithm>
@@ -29,9 +30,6 @@ using csv::RowReader;
 using csv::shown;
 
 using Positions = std::unordered_map<std::string_view, std::size_t>;
-
-// This many distinct numbers with a comma make a column of numbers, whatever follows.
-constexpr std::size_t enough_commas = 1000;
 
 std::vector<std::string> numbered_names(std::size_t count) {
   std::vector<std::string> names(count);
@@ -60,6 +58,26 @@ std::vector<std::string> read_names(RowReader& rows, bool header) {
   return header ? header_names(rows.cells()) : numbered_names(rows.cells().size());
 }
 
+// Names may be whole numbers, such as years, but not all of them; a number with a fraction is hardly a name.
+bool looks_like_data(std::span<const Cell> cells) {
+  bool all = true;
+  for (const Cell& cell : cells) {
+    double value = 0;
+    const bool number = csv::is_some_number(csv::read_number(cell, value));
+    if (number && value != std::floor(value)) return true;
+    all = all && number;
+  }
+  return all;
+}
+
+bool is_number(const std::string& text) {
+  double value = 0;
+  return csv::is_some_number(csv::read_number(text, value));
+}
+
+constexpr const char* header_hint =
+    "; if the first line is data, use --no-header: columns are then called c1, c2, ...";
+
 Positions find_positions(const RowReader& rows, std::span<const std::string> names) {
   Positions positions(names.size());
   for (std::size_t k = 0; k < names.size(); ++k) {
@@ -67,16 +85,9 @@ Positions find_positions(const RowReader& rows, std::span<const std::string> nam
     if (is_new) continue;
     throw DataError(rows.place() + ", column " + shown(names[k]) + ": the name appears twice, at " +
                     std::to_string(earlier->second + 1) + " and " + std::to_string(k + 1) +
-                    "; rename one of the columns");
+                    (is_number(names[k]) ? header_hint : "; rename one of the columns"));
   }
   return positions;
-}
-
-bool all_numbers(std::span<const Cell> cells) {
-  return std::all_of(cells.begin(), cells.end(), [](const Cell& cell) {
-    double value = 0;
-    return csv::read_number(cell, value) == Reading::number;
-  });
 }
 
 // The name without spaces and in lower case.
@@ -102,36 +113,45 @@ std::string suggestion(std::string_view name, std::span<const std::string> names
   return list + (names.size() > most ? ", ..." : "");
 }
 
-bool is_number(std::string_view text) {
-  double value = 0;
-  const Cell cell{.begin = text.data(), .end = text.data() + text.size(), .quoted = true};
-  return csv::read_number(cell, value) != Reading::text;
-}
+// What the texts of a column would be as numbers.
+struct Evidence {
+  struct Count {
+    std::size_t numbers = 0, strays = 0;
+    CellNote needed = {};  // numbers that the other decimal mark does not allow
+    CellNote stray = {};
 
-// Whether the values of a text column are all numbers, some with a decimal comma.
-struct Commas {
-  bool possible = true;
-  std::size_t first_line = 0;  // 0: no comma so far
-  std::string first_value = {};
-  // Distinct values; emptied once there are so many that an answer was due.
-  std::unordered_set<std::string> values = {};
-  bool answered = false;
+    bool enough() const { return are_strays(strays, numbers); }
+  };
+  Count point = {}, comma = {};
+  std::size_t no_numbers = 0;  // with either mark
+
+  // Some cells need one mark, some the other, and nearly all are numbers with one of them.
+  bool is_mixed() const {
+    return point.needed.count > 0 && comma.needed.count > 0 &&
+           are_strays(no_numbers, point.numbers + comma.needed.count);
+  }
 };
 
 // One column of the result.
 struct Output {
   std::size_t cell = 0;  // its place in a row of the file
   CellType type = CellType::detect;
+  bool comma = false;        // the decimal mark
+  bool plain = false;        // CsvOptions::plain
   bool turned = false;       // detected as text: if after numbers, to be read again
+  bool with_strays = false;  // detected as numbers, after having been read as text
   bool has_numbers = false;  // in the pieces before
+  bool has_dash = false;     // a cell that is empty only among numbers
   csv::Dictionary dictionary = {};
-  Commas commas = {};
+  Evidence evidence = {};
+  CellNote first_comma = {};  // the cell that showed that the decimal mark is a comma
   // The first number that is not allowed, in a column that may still turn out to be text.
   Reading refused = Reading::number;
   std::size_t refused_line = 0;
   std::string refused_value = {};
 
   bool is_text() const { return type == CellType::text || turned; }
+  bool is_detected() const { return type == CellType::detect && !with_strays; }
 };
 
 bool has_numbers(const Column& column) {
@@ -151,8 +171,14 @@ class TableReader {
   bool check();
   // Reserves memory for the expected rows and returns their number.
   std::size_t reserve(Table& table) const;
+  // Counts what the texts of a piece, or of the whole table, would be as numbers.
+  void weigh(const Table& table);
+  // Whether the columns are what they were read as; if not, the file is to be read again after restart(). The text of a
+  // whole table is turned into numbers here.
+  bool settle(Table* whole);
   // Throws DataError if the columns cannot be used as they are.
   void finish() const;
+  std::string encoding() const { return rows_.encoding(); }
   // How much of the file has been read; 0 if unknown.
   double share() const { return rows_.share(); }
 
@@ -172,11 +198,20 @@ class TableReader {
   std::string place(std::size_t line, const Output& output) const;
   [[noreturn]] void fail(const Output& output, Reading reading, std::size_t line,
                          std::string_view value) const;
-  void note_value(Output& output, const std::string& value);
-  void check_commas(const Output& output) const;
+  void note_stray(Column& column, Output& output, const Cell& cell);
+  void hold(Column& column, const Output& output, const Cell& cell);
+  void check_held(const Column& column, const Output& output) const;
+  bool finds_comma();
+  void convert(Column& column, const Output& output, const Table& table) const;
+  [[noreturn]] void fail_stray(const Output& output, const Evidence::Count& found) const;
+  void check_decimals() const;
+  DataError two_decimals(const Output& one, const CellNote& with_comma, const Output& other,
+                         const CellNote& with_point) const;
 
   RowReader rows_;
   bool header_;
+  Decimal decimal_;
+  bool strict_;
   bool numeric_header_ = false;
   bool is_first_ = true;  // the present row is the first of the file and has not been used
   std::size_t header_line_ = 0;
@@ -189,10 +224,13 @@ class TableReader {
 
 TableReader::TableReader(const std::filesystem::path& path, const CsvOptions& options,
                          CellType usual)
-    : rows_(path, row_options(options)), header_(options.header) {
+    : rows_(path, row_options(options)),
+      header_(options.header),
+      decimal_(options.decimal),
+      strict_(options.strict) {
   names_ = read_names(rows_, header_);
   header_line_ = rows_.line();
-  numeric_header_ = header_ && all_numbers(rows_.cells());
+  numeric_header_ = header_ && looks_like_data(rows_.cells());
   is_first_ = !header_;
   select(options, usual);
 }
@@ -201,11 +239,17 @@ void TableReader::select(const CsvOptions& options, CellType usual) {
   const Positions positions = find_positions(rows_, names_);
   for (const WantedColumn& wanted : options.columns) {
     if (wanted.optional && !positions.contains(wanted.name)) continue;
-    outputs_.push_back({.cell = position(positions, wanted.name), .type = wanted.type});
+    const Decimal decimal = decimal_ == Decimal::detect ? wanted.decimal : decimal_;
+    outputs_.push_back({.cell = position(positions, wanted.name),
+                        .type = wanted.type,
+                        .comma = decimal == Decimal::comma});
   }
   if (!options.columns.empty()) return;
   for (std::size_t k = 0; k < names_.size(); ++k) {
-    outputs_.push_back({.cell = k, .type = usual});
+    const bool plain =
+        std::find(options.plain.begin(), options.plain.end(), names_[k]) != options.plain.end();
+    outputs_.push_back(
+        {.cell = k, .type = usual, .comma = decimal_ == Decimal::comma, .plain = plain});
   }
   for (const std::string& name : options.text) {
     outputs_[position(positions, name)].type = CellType::text;
@@ -215,7 +259,8 @@ void TableReader::select(const CsvOptions& options, CellType usual) {
 std::size_t TableReader::position(const Positions& positions, const std::string& name) const {
   const auto found = positions.find(name);
   if (found != positions.end()) return found->second;
-  throw DataError(rows_.name() + ": there is no column " + shown(name) + suggestion(name, names_));
+  throw DataError(rows_.name() + ": there is no column " + shown(name) + suggestion(name, names_) +
+                  (std::any_of(names_.begin(), names_.end(), is_number) ? header_hint : ""));
 }
 
 void TableReader::clear(Table& table) {
@@ -223,11 +268,14 @@ void TableReader::clear(Table& table) {
   table.lines.clear();
   table.first_line = header_line_;
   table.numeric_header = numeric_header_;
+  table.decimal_comma = std::any_of(outputs_.begin(), outputs_.end(),
+                                    [](const Output& output) { return output.comma; });
   table.columns.resize(outputs_.size());
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     Column& column = table.columns[k];
     column.name = names_[outputs_[k].cell];
     if (!column.is_text && has_numbers(column)) outputs_[k].has_numbers = true;
+    column.stray = column.marked = {};
     column.is_text = outputs_[k].is_text();
     column.numbers.clear();
     column.codes.clear();
@@ -244,8 +292,8 @@ void TableReader::restart() {
   appended_ = 0;
   for (Output& output : outputs_) {
     output.refused = Reading::number;
-    output.has_numbers = false;
-    output.commas = {};
+    output.has_numbers = output.has_dash = false;
+    output.evidence = {};
   }
 }
 
@@ -283,8 +331,8 @@ bool TableReader::append(Table& table) {
     double value = 0;
     if (column.is_text) {
       append_text(table, k, cell);
-    } else if (csv::is_short_number(cell.begin, cell.end, value) ||
-               csv::is_plain_number(cell.begin, cell.end, value)) {
+    } else if (!outputs[k].comma && (csv::is_short_number(cell.begin, cell.end, value) ||
+                                     csv::is_plain_number(cell.begin, cell.end, value))) {
       column.numbers.push_back(value);
     } else {
       append_unusual(table, k, cell);
@@ -299,29 +347,58 @@ void TableReader::append_text(Table& table, std::size_t k, const Cell& cell) {
     column.codes.push_back(Column::empty_cell);
     return;
   }
-  const std::size_t known = column.values.size();
   column.codes.push_back(outputs_[k].dictionary.code(csv::content(cell, scratch_), column.values));
-  if (column.values.size() > known) note_value(outputs_[k], column.values.back());
 }
 
 void TableReader::append_unusual(Table& table, std::size_t k, const Cell& cell) {
   Output& output = outputs_[k];
   double value = 0;
-  const Reading reading = csv::read_number(cell, value);
-  if (reading == Reading::empty) value = std::numeric_limits<double>::quiet_NaN();
-  if (reading == Reading::text && output.type == CellType::detect) {
-    turn(table, k, cell);
-    return;
+  Reading reading = csv::read_number(cell, value, output.comma);
+  if (output.plain && reading == Reading::marked) reading = Reading::text;
+  Column& column = table.columns[k];
+  switch (reading) {
+    case Reading::marked:
+      column.marked.add(rows_.line(), csv::content(cell, scratch_), value);
+      break;
+    case Reading::empty_number:
+      output.has_dash = true;
+      [[fallthrough]];
+    case Reading::empty:
+      value = std::numeric_limits<double>::quiet_NaN();
+      break;
+    case Reading::text:
+      if (output.is_detected()) return turn(table, k, cell);
+      note_stray(column, output, cell);
+      value = std::numeric_limits<double>::quiet_NaN();
+      break;
+    case Reading::infinite:
+    case Reading::too_large:
+      refuse(output, reading, cell);
+      break;
+    case Reading::number:
+      break;
   }
-  if (reading != Reading::empty && reading != Reading::number) refuse(output, reading, cell);
-  table.columns[k].numbers.push_back(value);
+  column.numbers.push_back(value);
+}
+
+// A number with the other decimal mark is no stray cell, unless the mark was asked for: others would be read wrongly.
+void TableReader::note_stray(Column& column, Output& output, const Cell& cell) {
+  const std::string_view text = csv::content(cell, scratch_);
+  double value = 0;
+  const bool other_mark =
+      decimal_ == Decimal::detect &&
+      csv::is_some_number(csv::read_number(csv::trimmed(text), value, !output.comma));
+  if (strict_ || (other_mark && output.type == CellType::number)) {
+    fail(output, Reading::text, rows_.line(), text);
+  }
+  column.stray.add(rows_.line(), text, value);
 }
 
 // Empty cells stay empty; the text of numbers is lost.
 void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
   Column& column = table.columns[k];
   Output& output = outputs_[k];
-  if (!output.has_numbers && !has_numbers(column)) {
+  if (!output.has_numbers && !output.has_dash && !has_numbers(column)) {
     output.turned = true;
     column.is_text = true;
     column.codes.assign(column.numbers.size(), Column::empty_cell);
@@ -329,22 +406,41 @@ void TableReader::turn(Table& table, std::size_t k, const Cell& cell) {
     append_text(table, k, cell);
     return;
   }
-  if (!rows_.can_rewind()) {
-    throw DataError(place(rows_.line(), output) + shown(csv::content(cell, scratch_)) +
-                    " is text after cells that are numbers; declare the column as text, or use " +
-                    "a file: this input cannot be read twice");
-  }
+  if (!rows_.can_rewind()) return hold(column, output, cell);
   output.turned = any_turned_ = true;
   column.numbers.push_back(0);
+}
+
+// What cannot be read twice: settle() sees whether the cells are few.
+void TableReader::hold(Column& column, const Output& output, const Cell& cell) {
+  const std::string_view text = csv::content(cell, scratch_);
+  double value = 0;
+  const bool other_mark =
+      decimal_ == Decimal::detect &&
+      csv::is_some_number(csv::read_number(csv::trimmed(text), value, !output.comma));
+  if (other_mark) fail(output, Reading::text, rows_.line(), text);
+  column.stray.add(rows_.line(), text, 0);
+  column.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
+}
+
+void TableReader::check_held(const Column& column, const Output& output) const {
+  const auto numbers = std::count_if(column.numbers.begin(), column.numbers.end(),
+                                     [](double value) { return !std::isnan(value); });
+  const bool few = are_strays(column.stray.count, static_cast<std::size_t>(numbers));
+  if (few && !output.plain && !strict_) return;
+  throw DataError(place(column.stray.line, output) + shown(column.stray.value) +
+                  " is text after cells that are numbers; declare the column as text, or use a "
+                  "file: this input cannot be read twice");
 }
 
 bool TableReader::check() {
   if (!next_row()) return false;
   const std::span<const Cell> cells = rows_.cells();
   for (Output& output : outputs_) {
-    if (output.type != CellType::detect || output.turned) continue;
+    if (!output.is_detected() || output.turned) continue;
     double value = 0;
-    output.turned = csv::read_number(cells[output.cell], value) == Reading::text;
+    const Reading reading = csv::read_number(cells[output.cell], value, output.comma);
+    output.turned = reading == Reading::text || (output.plain && reading == Reading::marked);
   }
   return true;
 }
@@ -371,45 +467,172 @@ void TableReader::fail(const Output& output, Reading reading, std::size_t line,
   if (reading == Reading::too_large) {
     throw DataError(what + " is larger than 1e300; rescale the column");
   }
-  if (csv::has_decimal_comma(value)) {
-    throw DataError(what + " has a comma; write numbers with a decimal point and no other mark");
+  double number = 0;
+  if (csv::is_some_number(csv::read_number(csv::trimmed(value), number, !output.comma))) {
+    throw DataError(what + (output.comma ? " has a decimal point, and the column has decimal "
+                                           "commas; use --decimal ."
+                                         : " has a decimal comma; use --decimal ,"));
   }
   throw DataError(what + " is not a number");
 }
 
-// A text column of numbers with decimal commas is a mistake, and an expensive one if read as categories.
-void TableReader::note_value(Output& output, const std::string& value) {
-  Commas& commas = output.commas;
-  if (output.type == CellType::text || !commas.possible) return;
-  const bool comma = csv::has_decimal_comma(value);
-  if (!comma && !is_number(value)) {
-    commas = {.possible = false};
-    return;
+// How often each code occurs, and the row of the first.
+struct CodeCount {
+  std::size_t count = 0, first_row = 0;
+};
+
+std::vector<CodeCount> count_codes(const Column& column) {
+  std::vector<CodeCount> counts(column.values.size());
+  for (std::size_t row = 0; row < column.codes.size(); ++row) {
+    const std::uint32_t code = column.codes[row];
+    if (code == Column::empty_cell) continue;
+    if (counts[code].count++ == 0) counts[code].first_row = row;
   }
-  if (comma && commas.first_line == 0) {
-    commas.first_line = rows_.line();
-    commas.first_value = value;
-  }
-  if (commas.answered) return;
-  commas.values.insert(value);
-  if (commas.values.size() < enough_commas) return;
-  check_commas(output);
-  commas.values = {};
-  commas.answered = true;
+  return counts;
 }
 
-void TableReader::check_commas(const Output& output) const {
-  const Commas& commas = output.commas;
-  if (!output.is_text() || !commas.possible || commas.first_line == 0) return;
-  throw DataError(place(commas.first_line, output) + shown(commas.first_value) +
-                  " has a decimal comma; write numbers with a decimal point, " +
-                  "or declare the column as text");
+// Values come in the order of their first appearance, so the first of each kind is the first in the file.
+void weigh_column(const Table& table, const Column& column, Evidence& evidence) {
+  const std::vector<CodeCount> counts = count_codes(column);
+  for (std::size_t code = 0; code < counts.size(); ++code) {
+    const auto [count, row] = counts[code];
+    if (count == 0) continue;
+    const std::string_view text = csv::trimmed(column.values[code]);
+    double value = 0;
+    const Reading point = csv::read_number(text, value);
+    const Reading comma = csv::read_number(text, value, true);
+    const auto take = [&](Evidence::Count& own, Reading reading, Reading other) {
+      if (reading == Reading::empty_number) return;
+      if (reading == Reading::text) {
+        own.strays += count;
+        own.stray.add(table.line(row), column.values[code], 0);
+        return;
+      }
+      own.numbers += count;
+      if (other == Reading::text) own.needed.add(table.line(row), column.values[code], value);
+    };
+    if (point == Reading::text && comma == Reading::text) evidence.no_numbers += count;
+    take(evidence.point, point, comma);
+    take(evidence.comma, comma, point);
+  }
+}
+
+void TableReader::weigh(const Table& table) {
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    Output& output = outputs_[k];
+    if (!output.turned || output.plain) continue;
+    weigh_column(table, table.columns[k], output.evidence);
+  }
+}
+
+// Whether some column has numbers only if the decimal mark is a comma.
+bool TableReader::finds_comma() {
+  if (decimal_ != Decimal::detect) return false;
+  for (Output& output : outputs_) {
+    const Evidence& found = output.evidence;
+    if (!output.turned) continue;
+    if (found.is_mixed()) {
+      throw two_decimals(output, found.comma.needed, output, found.point.needed);
+    }
+    if (found.comma.needed.count == 0 || !found.comma.enough()) continue;
+    if (!rows_.can_rewind()) {
+      throw DataError(place(found.comma.needed.line, output) + shown(found.comma.needed.value) +
+                      " has a decimal comma; use --decimal , for an input that cannot be read "
+                      "twice");
+    }
+    decimal_ = Decimal::comma;
+    output.first_comma = found.comma.needed;
+  }
+  if (decimal_ == Decimal::detect) return false;
+  for (Output& output : outputs_) {
+    if (output.type != CellType::detect) continue;
+    output.comma = true;
+    output.turned = false;
+  }
+  return true;
+}
+
+bool TableReader::settle(Table* whole) {
+  if (finds_comma()) return false;
+  check_decimals();
+  bool settled = true;
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    Output& output = outputs_[k];
+    const Evidence::Count& found = output.comma ? output.evidence.comma : output.evidence.point;
+    const bool held = whole != nullptr && output.is_detected() && whole->columns[k].stray.count > 0;
+    if (held) check_held(whole->columns[k], output);
+    if (!output.turned || output.plain || !found.enough()) continue;
+    if (strict_ && found.strays > 0) fail_stray(output, found);
+    output.turned = false;
+    output.with_strays = true;
+    if (whole != nullptr) {
+      convert(whole->columns[k], output, *whole);
+    } else {
+      settled = false;
+    }
+  }
+  return settled;
+}
+
+// The decimal comma was found in another column.
+void TableReader::check_decimals() const {
+  const auto with_comma = std::find_if(outputs_.begin(), outputs_.end(), [](const Output& output) {
+    return output.first_comma.count > 0;
+  });
+  if (with_comma == outputs_.end()) return;
+  for (const Output& output : outputs_) {
+    const Evidence::Count& point = output.evidence.point;
+    if (!output.turned || point.needed.count == 0 || !point.enough()) continue;
+    throw two_decimals(*with_comma, with_comma->first_comma, output, point.needed);
+  }
+}
+
+DataError TableReader::two_decimals(const Output& one, const CellNote& with_comma,
+                                    const Output& other, const CellNote& with_point) const {
+  return DataError(place(with_comma.line, one) + shown(with_comma.value) +
+                   " has a decimal comma, but " + shown(with_point.value) + " in line " +
+                   std::to_string(with_point.line) + ", column " + shown(names_[other.cell]) +
+                   ", a decimal point; say which with --decimal , or --decimal .");
+}
+
+void TableReader::fail_stray(const Output& output, const Evidence::Count& found) const {
+  throw DataError(place(found.stray.line, output) + shown(found.stray.value) +
+                  " is not a number, but " + std::to_string(found.numbers) + " of " +
+                  std::to_string(found.numbers + found.strays) +
+                  " cells are; correct it, or leave out --strict");
+}
+
+// A column that was read as text.
+void TableReader::convert(Column& column, const Output& output, const Table& table) const {
+  std::vector<double> meaning(column.values.size());
+  std::vector<Reading> readings(column.values.size());
+  for (std::size_t code = 0; code < meaning.size(); ++code) {
+    const std::string_view text = csv::trimmed(column.values[code]);
+    readings[code] = csv::read_number(text, meaning[code], output.comma);
+    if (!csv::is_some_number(readings[code])) {
+      meaning[code] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  for (std::size_t row = 0; row < column.codes.size(); ++row) {
+    const std::uint32_t code = column.codes[row];
+    const bool empty = code == Column::empty_cell;
+    column.numbers.push_back(empty ? std::numeric_limits<double>::quiet_NaN() : meaning[code]);
+    if (empty) continue;
+    const std::string& text = column.values[code];
+    if (readings[code] == Reading::marked) column.marked.add(table.line(row), text, meaning[code]);
+    if (readings[code] == Reading::text) column.stray.add(table.line(row), text, 0);
+    if (readings[code] == Reading::infinite || readings[code] == Reading::too_large) {
+      fail(output, readings[code], table.line(row), text);
+    }
+  }
+  column.codes = {};
+  column.values = {};
+  column.is_text = false;
 }
 
 void TableReader::finish() const {
   if (appended_ == 0) throw DataError(rows_.name() + ": the file has a header but no rows");
   for (const Output& output : outputs_) {
-    check_commas(output);
     if (output.is_text() || output.refused == Reading::number) continue;
     fail(output, output.refused, output.refused_line, output.refused_value);
   }
@@ -436,13 +659,15 @@ void read_on(TableReader& reader, bool to_the_end) {
   }
 }
 
-// False if columns turned out to be text: the table must be read again.
+// False if columns turned out to be of another type: the table must be read again.
 bool read_table(TableReader& reader, Table& table, bool is_first) {
   reader.clear(table);
   std::size_t capacity = 0;
   do {
     if (table.rows() >= capacity) capacity = reader.reserve(table);
-    if (!reader.append(table)) return true;
+    if (reader.append(table)) continue;
+    reader.weigh(table);
+    return reader.settle(&table);
   } while (!reader.any_turned());
   table = {};
   read_on(reader, !is_first);
@@ -461,9 +686,11 @@ bool read_pieces(TableReader& reader, std::size_t rows, const std::function<void
       read_on(reader, !is_first);
       return false;
     }
+    reader.weigh(piece);
+    piece.encoding = reader.encoding();
     if (piece.rows() > 0) take(piece);
   }
-  return true;
+  return reader.settle(nullptr);
 }
 
 void give_back(std::vector<double>& numbers) {
@@ -481,6 +708,13 @@ void check_types(const std::filesystem::path& path, const CsvOptions& options) {
 
 }  // namespace
 
+bool are_strays(std::size_t texts, std::size_t numbers) {
+  constexpr std::size_t least = 10;
+  constexpr std::size_t one_in = 20;
+  const std::size_t cells = texts + numbers;
+  return numbers > 0 && (one_in * texts <= cells || (texts == 1 && cells >= least));
+}
+
 Table read_csv(const std::filesystem::path& path, const CsvOptions& options) {
   TableReader reader(path, options, CellType::detect);
   Table table;
@@ -488,6 +722,7 @@ Table read_csv(const std::filesystem::path& path, const CsvOptions& options) {
     reader.restart();
   }
   reader.finish();
+  table.encoding = reader.encoding();
   for (Column& column : table.columns) give_back(column.numbers);
   return table;
 }
@@ -527,10 +762,10 @@ double CsvReader::share() const { return state_->share(); }
 
 bool CsvReader::read(Table& piece, std::size_t rows) {
   state_->clear(piece);
-  for (std::size_t r = 0; r < rows; ++r) {
-    if (!state_->append(piece)) return r > 0;
-  }
-  return true;
+  std::size_t read = 0;
+  while (read < rows && state_->append(piece)) ++read;
+  piece.encoding = state_->encoding();
+  return read > 0 || rows == 0;
 }
 
 }  // namespace dma

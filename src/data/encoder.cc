@@ -92,6 +92,17 @@ std::size_t pull_in(double reach, std::size_t rows, double* values, std::size_t 
   return count;
 }
 
+// Empty cells keep the zeros that are there.
+void encode_parts(const FeatureColumn& feature, std::span<const double> days, double* out,
+                  std::size_t stride) {
+  for (const DatePart part : feature.parts) {
+    for (std::size_t k = 0; k < days.size(); ++k) {
+      if (!std::isnan(days[k])) encode_part(part, days[k], out + k * stride);
+    }
+    out += width_of(part);
+  }
+}
+
 // Returns how many values were pulled in.
 std::size_t encode_numbers(const FeatureColumn& feature, const Cells& cells, const Block& block,
                            std::vector<double>& buffer) {
@@ -104,8 +115,9 @@ std::size_t encode_numbers(const FeatureColumn& feature, const Cells& cells, con
   if (feature.deviation != 0) {
     finite = standardise(numbers, shift, feature.deviation, fill, out++, block.stride);
   }
-  if (feature.indicator) finite = mark_empty(numbers, out, block.stride) && finite;
+  if (feature.indicator) finite = mark_empty(numbers, out++, block.stride) && finite;
   if (!finite) report(block, cells, expectation(feature.kind));
+  encode_parts(feature, numbers, out, block.stride);
   if (feature.deviation == 0 || feature.reach == 0) return 0;
   return pull_in(feature.reach, numbers.size(), block.out, block.stride);
 }
@@ -248,8 +260,30 @@ double TargetColumn::log_unit() const {
 
 std::size_t FeatureColumn::width() const {
   if (kind == ColumnKind::categorical) return categories.size() + 1;
-  return (deviation != 0 ? 1 : 0) + (indicator ? 1 : 0);
+  std::size_t sum = (deviation != 0 ? 1 : 0) + (indicator ? 1 : 0);
+  for (const DatePart part : parts) sum += width_of(part);
+  return sum;
 }
+
+std::string FeatureColumn::parts_text() const {
+  std::string text;
+  for (const DatePart part : parts) {
+    if (!text.empty()) text += ", ";
+    text += name_of(part);
+  }
+  return text;
+}
+
+void FeatureColumn::encode(double value, double* out) const {
+  std::fill_n(out, width(), 0.0);
+  const Column column{.name = name, .numbers = {value}};
+  const Table table;
+  const std::size_t row = 0;
+  const Cells cells{.column = &column, .numbers = column.numbers.data()};
+  std::vector<double> buffer;
+  encode_numbers(*this, cells, {&table, {&row, 1}, out, width()}, buffer);
+}
+
 std::size_t Encoder::width() const {
   std::size_t sum = 0;
   for (const FeatureColumn& feature : features) sum += feature.width();
@@ -268,22 +302,27 @@ std::vector<std::string> Encoder::input_names() const {
     }
     if (feature.deviation != 0) names.push_back(feature.name);
     if (feature.indicator) names.push_back(feature.name + " is empty");
+    for (const DatePart part : feature.parts) {
+      for (const std::string& input : dma::input_names(part)) {
+        names.push_back(feature.name + ": " + input);
+      }
+    }
   }
   return names;
 }
 
 std::vector<WantedColumn> Encoder::wanted(bool with_targets, UseWeights use) const {
+  const Decimal decimal = decimal_comma ? Decimal::comma : Decimal::point;
   std::vector<WantedColumn> columns;
-  for (const FeatureColumn& feature : features) {
-    columns.push_back({feature.name, feature.text ? CellType::text : CellType::number});
-  }
+  const auto want = [&](const std::string& name, bool text, bool optional = false) {
+    columns.push_back({name, text ? CellType::text : CellType::number, optional, decimal});
+  };
+  for (const FeatureColumn& feature : features) want(feature.name, feature.text);
   if (!with_targets) return columns;
   if (!weight.empty() && use != UseWeights::ignored) {
-    columns.push_back({weight, CellType::number, use == UseWeights::if_there});
+    want(weight, false, use == UseWeights::if_there);
   }
-  for (const TargetColumn& target : targets) {
-    columns.push_back({target.name, target.text ? CellType::text : CellType::number});
-  }
+  for (const TargetColumn& target : targets) want(target.name, target.text);
   return columns;
 }
 

@@ -7,8 +7,10 @@
 #include <span>
 
 #include "data/cells.h"
+#include "data/date_parts.h"
 #include "data/datetime.h"
 #include "data/digit.h"
+#include "data/ids.h"
 #include "data/scale.h"
 #include "data/value_counts.h"
 
@@ -160,6 +162,7 @@ double take_boolean(const std::string& value, Booleans& known) {
 struct Dates {
   bool month_first = true, day_first = true;
   ScaleBuilder by_month = {}, by_day = {};
+  SeenParts parts_by_month = {}, parts_by_day = {};
   std::optional<DataError> unclear = {};  // of the first cell that the order matters to
 
   bool possible() const { return month_first || day_first; }
@@ -177,6 +180,8 @@ void take_date(const Table& piece, const Column& column, std::size_t row, Dates&
   const std::string& value = column.values[column.codes[row]];
   if (const auto date = parse_datetime(value, SlashDates::none)) {
     meaning.by_month = meaning.by_day = *date;
+    known.parts_by_month.add(*date);
+    known.parts_by_day.add(*date);
     return;
   }
   const auto by_month = parse_datetime(value, SlashDates::month_first);
@@ -185,6 +190,8 @@ void take_date(const Table& piece, const Column& column, std::size_t row, Dates&
   known.day_first = known.day_first && by_day;
   meaning.by_month = by_month.value_or(nothing);
   meaning.by_day = by_day.value_or(nothing);
+  if (by_month) known.parts_by_month.add(*by_month);
+  if (by_day) known.parts_by_day.add(*by_day);
   if (known.unclear || !known.possible()) return;
   known.unclear =
       error_at(piece, column, row,
@@ -241,6 +248,7 @@ struct KnownColumn {
   std::size_t rows = 0;
   Numbers numbers = {};
   Texts texts = {};
+  IdEvidence id;
 };
 
 // A column of a CSV file may be empty in the first pieces, as if it held numbers, and hold text later.
@@ -262,12 +270,13 @@ void take_feature(const Table& piece, const Column& column, const CountedRows& c
   if (known.forced) return take_texts(piece, as_text(column), counted, known.texts);
   const FeatureColumn feature{.name = known.name, .kind = ColumnKind::numeric};
   take_numbers(piece, cells_of(column, feature), counted, expectation(feature.kind), known.numbers);
+  for (const std::size_t row : counted.rows) known.id.add(column.numbers[row]);
 }
 
 // What is known so far about a target's column.
 struct KnownTarget {
-  KnownColumn column = {};  // its texts
-  Numbers numbers = {};     // of the cells that read as numbers
+  KnownColumn column;    // its texts
+  Numbers numbers = {};  // of the cells that read as numbers
   struct Count {
     std::size_t rows = 0;
     double weight = 0;
@@ -324,6 +333,9 @@ struct Fitted {
   std::string dropped = {};
 };
 
+// A text column with so many different values, in more than half of its rows, holds names.
+constexpr std::size_t fewest_names = 10;
+
 std::string constant(const std::string& value) { return "constant: " + value; }
 
 Fitted fit_numbers(FeatureColumn feature, const ScaleBuilder& numbers, bool any_empty,
@@ -350,7 +362,7 @@ Fitted fit_categories(FeatureColumn feature, const KnownColumn& known,
   feature.kind = ColumnKind::categorical;
   const Texts& texts = known.texts;
   const std::size_t distinct = texts.counts.distinct();
-  if (!known.forced && distinct > options.most_categories && 2 * distinct > texts.filled) {
+  if (!known.forced && distinct >= fewest_names && 2 * distinct > texts.filled) {
     return {.dropped =
                 "text that differs in almost every row, like a name or an id; "
                 "declare it categorical to keep it"};
@@ -368,6 +380,8 @@ Fitted fit_dates(FeatureColumn feature, const Texts& texts) {
     feature.dates = dates.month_first ? SlashDates::month_first : SlashDates::day_first;
   }
   const ScaleBuilder& scale = dates.month_first ? dates.by_month : dates.by_day;
+  const SeenParts& parts = dates.month_first ? dates.parts_by_month : dates.parts_by_day;
+  feature.parts = parts.that_differ();
   return fit_numbers(std::move(feature), scale, texts.empty > 0, texts.first);
 }
 
@@ -486,9 +500,14 @@ class EncoderBuilder::State {
     Encoder encoder;
     encoder.weight = options_.weight;
     for (const KnownTarget& target : targets_) encoder.targets.push_back(fit_target(target));
+    encoder.decimal_comma = decimal_comma_;
     const std::string named = options_.features.empty() ? "" : "named, but ";
-    for (const KnownColumn& known : features_) {
-      Fitted fitted = fit_feature(known, options_);
+    std::vector<Fitted> all;
+    for (const KnownColumn& known : features_) all.push_back(fit_feature(known, options_));
+    leave_ids_out(all);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const KnownColumn& known = features_[k];
+      Fitted& fitted = all[k];
       if (fitted.dropped.empty()) {
         encoder.features.push_back(std::move(fitted.feature));
       } else {
@@ -507,11 +526,33 @@ class EncoderBuilder::State {
   void begin(const Table& piece) {
     validate(piece, options_);
     source_ = piece.source;
-    for (const std::string& name : options_.targets) targets_.push_back({.column = {.name = name}});
+    decimal_comma_ = piece.decimal_comma;
+    for (const std::string& name : options_.targets) {
+      targets_.push_back({.column = {.name = name, .id = IdEvidence(name)}});
+    }
     for (const std::string& name : feature_names(piece, options_)) {
-      features_.push_back({.name = name, .forced = contains(options_.categorical, name)});
+      features_.push_back(
+          {.name = name, .forced = contains(options_.categorical, name), .id = IdEvidence(name)});
     }
     begun_ = true;
+  }
+
+  // Unless no other feature is left.
+  void leave_ids_out(std::vector<Fitted>& all) const {
+    if (options_.keep_ids) return;
+    const auto is_id = [&](std::size_t k) {
+      const KnownColumn& known = features_[k];
+      return !known.is_text && !known.forced && known.id.is_id();
+    };
+    bool other_left = false;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      other_left = other_left || (all[k].dropped.empty() && !is_id(k));
+    }
+    for (std::size_t k = 0; k < all.size() && other_left; ++k) {
+      if (!all[k].dropped.empty() || !is_id(k)) continue;
+      all[k].dropped =
+          "an id: another whole number in every row; the option keep-ids keeps such columns";
+    }
   }
 
   TargetColumn fit_target(const KnownTarget& target) const {
@@ -577,6 +618,7 @@ class EncoderBuilder::State {
 
   EncoderOptions options_;
   bool begun_ = false;
+  bool decimal_comma_ = false;
   std::string source_ = Table().source;
   std::size_t rows_ = 0, rows_with_target_ = 0, rows_without_weight_ = 0;
   std::vector<KnownTarget> targets_;

@@ -1,6 +1,8 @@
 #include "data/number.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <string>
 
 #include "data/digit.h"
@@ -37,40 +39,125 @@ Reading read_unusual(std::string_view text, double& value) {
   return std::isinf(value) ? Reading::infinite : Reading::too_large;
 }
 
-bool are_thousands(std::string_view text, std::size_t comma) {
-  for (; comma != std::string_view::npos; comma = text.find(',', comma + 1)) {
-    const std::string_view group = text.substr(comma + 1, 3);
-    if (group.size() < 3 || !std::all_of(group.begin(), group.end(), is_digit)) return false;
-    if (comma + 4 < text.size() && is_digit(text[comma + 4])) return false;
+constexpr std::array<std::string_view, 5> spaces = {" ", "\t", "\u00a0", "\u202f", "\u2009"};
+constexpr std::array<std::string_view, 6> separators = {" ",      "\u00a0", "\u202f",
+                                                        "\u2009", "'",      "\u2019"};
+constexpr std::array<std::string_view, 3> signs = {"+", "-", "\u2212"};
+// Longer ones before those they begin or end with.
+constexpr std::array<std::string_view, 18> currencies = {
+    "US$",    "R$",  "C$",  "A$",  "$",   "\u20ac", "\u00a3", "\u00a5", "\u20b9",
+    "\u20bd", "EUR", "USD", "GBP", "CHF", "JPY",    "CNY",    "INR",    "kr"};
+
+// Removes one of the words from the beginning and returns it; nothing: the text does not begin so.
+template <std::size_t N>
+std::string_view take_first(std::string_view& text, const std::array<std::string_view, N>& words) {
+  for (const std::string_view word : words) {
+    if (!text.starts_with(word)) continue;
+    text.remove_prefix(word.size());
+    return word;
   }
-  return true;
+  return {};
+}
+
+template <std::size_t N>
+std::string_view take_last(std::string_view& text, const std::array<std::string_view, N>& words) {
+  for (const std::string_view word : words) {
+    if (!text.ends_with(word)) continue;
+    text.remove_suffix(word.size());
+    return word;
+  }
+  return {};
+}
+
+void strip(std::string_view& text) {
+  while (!take_first(text, spaces).empty()) {
+  }
+  while (!take_last(text, spaces).empty()) {
+  }
+}
+
+std::string_view take_digits(std::string_view& text) {
+  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
+  const std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+// Appends the groups of three digits that follow the first group, all after the same separator.
+bool take_thousands(std::string_view& text, char separator, std::string& digits) {
+  if (digits.empty() || digits.size() > 3 || digits.front() == '0') return false;
+  const std::string_view own(&separator, 1);
+  std::string_view rest = text;
+  std::string_view between = rest.starts_with(own) ? own : take_first(rest, separators);
+  bool any = false;
+  while (!between.empty() && text.starts_with(between)) {
+    rest = text.substr(between.size());
+    const std::string_view group = take_digits(rest);
+    if (group.size() != 3) break;
+    digits += group;
+    text = rest;
+    any = true;
+  }
+  return any;
+}
+
+// 1,234.5, $5 and 12 %; with a decimal comma 1.234,5 and 3,14.
+Reading read_marked(std::string_view text, bool comma, double& value) {
+  strip(text);
+  std::string_view sign = take_first(text, signs);
+  bool marked = !take_first(text, currencies).empty();
+  if (marked) strip(text);
+  if (sign.empty()) sign = take_first(text, signs);
+  const bool percent = text.ends_with('%');
+  if (percent) text.remove_suffix(1);
+  if (percent || (!marked && !take_last(text, currencies).empty())) {
+    marked = true;
+    strip(text);
+  }
+  std::string digits(take_digits(text));
+  const bool thousands = take_thousands(text, comma ? '.' : ',', digits);
+  if (text.starts_with(comma ? ',' : '.')) {
+    text.remove_prefix(1);
+    const std::string_view fraction = take_digits(text);
+    if (fraction.empty()) return Reading::text;
+    digits += '.';
+    digits += fraction;
+  }
+  const bool exponent = text.starts_with('e') || text.starts_with('E');
+  if (digits.empty() || (!text.empty() && (!exponent || thousands || marked))) return Reading::text;
+  digits += text;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (stop != digits.data() + digits.size() || error == std::errc::invalid_argument)
+    return Reading::text;
+  if (error == std::errc::result_out_of_range && !is_large(digits))
+    value = 0;
+  else if (error != std::errc() || value > largest_number)
+    return Reading::too_large;
+  if (!sign.empty() && sign != "+") value = -value;
+  return marked || thousands ? Reading::marked : Reading::number;
 }
 
 }  // namespace
 
-Reading read_number(const Cell& cell, double& value) {
-  if (is_plain_number(cell.begin, cell.end, value)) return Reading::number;
+Reading read_number(const Cell& cell, double& value, bool comma) {
+  if (!comma && is_plain_number(cell.begin, cell.end, value)) return Reading::number;
   if (is_empty(cell)) return Reading::empty;
-  std::string_view text = trimmed(cell.raw());
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-')) return Reading::text;
-  }
-  if (is_plain_number(text.data(), text.data() + text.size(), value)) return Reading::number;
-  return read_unusual(text, value);
+  return read_number(trimmed(cell.raw()), value, comma);
 }
 
-bool has_decimal_comma(std::string_view text) {
-  const std::size_t comma = text.find(',');
-  if (comma == std::string_view::npos) return false;
-  const bool single = text.find(',', comma + 1) == std::string_view::npos;
-  if (!single && !are_thousands(text, comma)) return false;
-  if (text.starts_with('+')) text.remove_prefix(1);
-  std::string digits;
-  std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
-               [](char c) { return c != ',' && c != '.'; });
-  double value = 0;
-  return is_plain_number(digits.data(), digits.data() + digits.size(), value);
+Reading read_number(std::string_view text, double& value, bool comma) {
+  if (text.empty()) return Reading::text;
+  std::string_view number = text;
+  if (number.starts_with('+') && !number.starts_with("+-")) number.remove_prefix(1);
+  const bool has_mark = text.find_first_of(",.") != std::string_view::npos;
+  if (!comma || !has_mark) {
+    if (is_plain_number(number.data(), number.data() + number.size(), value))
+      return Reading::number;
+    const Reading unusual = read_unusual(number, value);
+    if (unusual != Reading::text) return unusual;
+  }
+  if (is_empty_number(text)) return Reading::empty_number;
+  return read_marked(text, comma, value);
 }
 
 }  // namespace dma::csv

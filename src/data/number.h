@@ -20,9 +20,11 @@ constexpr double largest_number = 1e300;
 
 enum class Reading {
   number,
-  empty,
-  infinite,   // inf, infinity
-  too_large,  // larger than largest_number
+  marked,        // with separators of thousands, a sign of currency or of percent
+  empty,         // whatever the column holds
+  empty_number,  // if the column holds numbers; otherwise text
+  infinite,      // inf, infinity
+  too_large,     // larger than largest_number
   text,
 };
 
@@ -101,10 +103,12 @@ inline bool is_plain_number(const char* begin, const char* end, double& value) {
   return stop == end && error == std::errc() && std::abs(value) <= largest_number;
 }
 
-// Sets value if the cell is a number.
-Reading read_number(const Cell& cell, double& value);
+// Sets value if the cell is a number. Comma: this is the decimal mark, and a point stands between thousands.
+Reading read_number(const Cell& cell, double& value, bool comma = false);
+Reading read_number(std::string_view text, double& value, bool comma = false);
 
-// A number whose decimal point is a comma (3,14, 1.234,5, 1,5e3) or with commas between its thousands.
-bool has_decimal_comma(std::string_view text);
+constexpr bool is_some_number(Reading reading) {
+  return reading == Reading::number || reading == Reading::marked;
+}
 
 }  // namespace dma::csv

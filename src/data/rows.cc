@@ -34,7 +34,7 @@ struct Explanation {
   std::size_t agreeing = 0;  // rows that have as many
   std::size_t rows = 0;
   std::size_t cells = 0;
-  std::size_t numbers = 0;  // cells that are numbers or empty; a decimal comma counts
+  std::size_t numbers = 0;  // cells that are numbers or empty, with whatever decimal mark
   bool valid = true;
 
   bool consistent() const { return valid && columns > 1 && agreeing == rows; }
@@ -45,7 +45,8 @@ struct Explanation {
 
 bool looks_like_number(const Cell& cell) {
   double value = 0;
-  return read_number(cell, value) != Reading::text || has_decimal_comma(trimmed(cell.raw()));
+  return read_number(cell, value) != Reading::text ||
+         read_number(cell, value, true) != Reading::text;
 }
 
 void count_row(Explanation& result, std::span<const Cell> cells, bool is_header) {
@@ -137,9 +138,6 @@ void RowReader::begin() {
 void RowReader::skip_mark() {
   const std::string_view text(buffer_.data(), end_);
   if (text.starts_with("\xEF\xBB\xBF")) begin_ = 3;
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    throw DataError(name() + ": is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)");
-  }
   if (text.starts_with("PK\x03\x04")) {
     throw DataError(name() + ": is a zip file or a spreadsheet, not a CSV file; save it as CSV");
   }
@@ -229,7 +227,7 @@ void RowReader::fail(Scanner::Found found) const {
   const std::string where = place(next_line_ + scanner_.inner_lines()) + ": ";
   switch (found) {
     case Scanner::Found::nul:
-      throw DataError(where + "a NUL byte: this is not a CSV file (binary data, or UTF-16?)");
+      throw DataError(where + "a NUL byte: this is binary data, not a CSV file");
     case Scanner::Found::lone_return:
       throw DataError(where +
                       "a carriage return without a line feed; lines must end in LF or CRLF");

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "data/bytes.h"
 #include "data/scan.h"
+#include "data/text_source.h"
 
 namespace dma::csv {
 
@@ -41,6 +41,7 @@ class RowReader {
   double expected_rows(std::size_t rows) const;
   bool can_rewind() const { return source_.can_rewind(); }
   double share() const { return source_.share(); }
+  std::string encoding() const { return source_.encoding(); }
   void rewind();
 
  private:
@@ -52,7 +53,7 @@ class RowReader {
   char find_delimiter(bool header);
   [[noreturn]] void fail(Scanner::Found found) const;
 
-  ByteSource source_;
+  TextSource source_;
   std::size_t block_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  // of the text in the buffer that was not yet taken

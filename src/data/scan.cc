@@ -82,12 +82,18 @@ bool is_empty(const Cell& cell) {
     case 2:
       return same_word(text, "na");
     case 3:
-      return same_word(text, "nan") || same_word(text, "n/a");
+      return same_word(text, "nan") || same_word(text, "n/a") || same_word(text, "#na") ||
+             same_word(text, "n.a");
     case 4:
-      return same_word(text, "null") || same_word(text, "none") || same_word(text, "-nan");
+      return same_word(text, "null") || same_word(text, "none") || same_word(text, "-nan") ||
+             same_word(text, "#n/a") || same_word(text, "n.a.") || same_word(text, "<na>");
     default:
       return false;
   }
+}
+
+bool is_empty_number(std::string_view text) {
+  return text == "-" || text == "--" || text == "." || same_word(text, "missing");
 }
 
 void Scanner::set_text(const char* begin, const char* end, bool complete) {

@@ -25,8 +25,11 @@ std::string_view trimmed(std::string_view text);
 // The cell's text: without surrounding space unless quoted, and with doubled quotes made single. May use `scratch` to
 // hold it.
 std::string_view content(const Cell& cell, std::string& scratch);
-// Whether the cell is empty: nothing at all, or NA, N/A, NaN, -NaN, null, None, ? in any case and not quoted.
+// Whether the cell is empty: nothing at all, or NA, #NA, <NA>, N/A, #N/A, N.A., NaN, -NaN, null, None, ? in any case and
+// not quoted.
 bool is_empty(const Cell& cell);
+// Whether the text says that there is no number: -, --, . and missing. In a column of text it may be a value.
+bool is_empty_number(std::string_view text);
 
 class Scanner {
  public:

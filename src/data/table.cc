@@ -32,6 +32,27 @@ const Column* Table::find(std::string_view name) const {
   return found == columns.end() ? nullptr : &*found;
 }
 
+void ReadingNotes::add(const Table& piece) {
+  numeric_header = piece.numeric_header;
+  decimal_comma = piece.decimal_comma;
+  if (!piece.encoding.empty()) encoding = piece.encoding;
+  columns.resize(piece.columns.size());
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    const Column& column = piece.columns[k];
+    columns[k].name = column.name;
+    columns[k].numbers += static_cast<std::size_t>(std::count_if(
+        column.numbers.begin(), column.numbers.end(), [](double x) { return !std::isnan(x); }));
+    columns[k].stray.add(column.stray);
+    columns[k].marked.add(column.marked);
+  }
+}
+
+std::size_t ReadingNotes::stray_cells() const {
+  std::size_t sum = 0;
+  for (const OfColumn& column : columns) sum += column.stray.count;
+  return sum;
+}
+
 void Table::validate() const {
   std::unordered_map<std::string_view, std::size_t> positions;
   for (std::size_t k = 0; k < columns.size(); ++k) {

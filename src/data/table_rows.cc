@@ -77,6 +77,8 @@ void append_rows(Table& table, const Table& more) {
       append_text(column, other);
     } else {
       column.numbers.insert(column.numbers.end(), other.numbers.begin(), other.numbers.end());
+      column.stray.add(other.stray);
+      column.marked.add(other.marked);
     }
   }
   append_weights(more.weights, more.rows(), old_rows, table.weights);

@@ -1,5 +1,6 @@
 #include "data/utf8.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace dma::csv {
@@ -32,15 +33,21 @@ bool is_within(char byte, unsigned char low, unsigned char high) {
 
 }  // namespace
 
+std::size_t character_length(std::string_view text) {
+  const Form form = form_of(static_cast<unsigned char>(text.front()));
+  const std::size_t there = std::min(form.length, text.size());
+  if (there > 1 && !is_within(text[1], form.second_low, form.second_high)) return 0;
+  for (std::size_t k = 2; k < there; ++k) {
+    if (!is_within(text[k], 0x80, 0xbf)) return 0;
+  }
+  return form.length;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    const Form form = form_of(static_cast<unsigned char>(text.front()));
-    if (form.length == 0 || form.length > text.size()) return false;
-    if (form.length > 1 && !is_within(text[1], form.second_low, form.second_high)) return false;
-    for (std::size_t k = 2; k < form.length; ++k) {
-      if (!is_within(text[k], 0x80, 0xbf)) return false;
-    }
-    text.remove_prefix(form.length);
+    const std::size_t length = character_length(text);
+    if (length == 0 || length > text.size()) return false;
+    text.remove_prefix(length);
   }
   return true;
 }

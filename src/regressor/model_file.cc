@@ -259,6 +259,8 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
   for (const FeatureColumn& feature : encoder.features) {
     require(file, feature.deviation >= 0, "the standard deviation of a feature is negative");
     require(file, feature.reach >= 0, "the reach of a feature is negative");
+    require(file, feature.parts.empty() || feature.kind == ColumnKind::datetime,
+            "a feature that is no date has parts of one");
     const std::set<std::string> different(feature.categories.begin(), feature.categories.end());
     require(file, different.size() == feature.categories.size(), "a category appears twice");
   }
@@ -359,6 +361,11 @@ Model model_from(const SafetensorsFile& file, int version) {
       target["reason"] = "";
       target["largest"] = 0;
     }
+  }
+  if (version < 18) {
+    json.at("options")["keep_ids"] = true;
+    json.at("encoder")["decimal_comma"] = false;
+    for (Json& feature : json.at("encoder").at("features")) feature["parts"] = Json::array();
   }
   model.options = options_from(json.at("options"));
   if (version < 9) translate(model.options);

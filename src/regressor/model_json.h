@@ -48,8 +48,12 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Stopped, {{Stopped::tolerance, "tolerance"},
                                        {Stopped::max_epochs, "max_epochs"},
                                        {Stopped::interrupted, "interrupted"},
                                        {Stopped::time, "time"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(DatePart, {{DatePart::year, "year"},
+                                        {DatePart::month, "month"},
+                                        {DatePart::weekday, "weekday"},
+                                        {DatePart::day, "day"}})
 DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, reach, indicator, text, dates,
-                    categories)
+                    parts, categories)
 NLOHMANN_JSON_SERIALIZE_ENUM(TargetKind, {{TargetKind::automatic, "auto"},
                                           {TargetKind::number, "number"},
                                           {TargetKind::classes, "class"},
@@ -58,7 +62,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(TargetKind, {{TargetKind::automatic, "auto"},
 DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation, kind, largest, classes, class_rows, text,
                     reason)
 DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
-DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped, weight)
+DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped, weight, decimal_comma)
 DMA_MEMBERS_AS_JSON(ReliabilityBin, rows, confidence, accuracy)
 inline void to_json(detail::StrictJson& json, const ClassMetrics& metrics) {
   json = {{"rows", metrics.rows},

@@ -62,7 +62,8 @@ EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
                          .weight = options.weight,
                          .features = options.features,
                          .drop = options.drop,
-                         .categorical = options.categorical});
+                         .categorical = options.categorical,
+                         .keep_ids = options.keep_ids});
 }
 
 double FitReport::rows_per_second() const {

@@ -410,11 +410,12 @@ StreamedTable look_through(const StreamedFile& file, const RegressorOptions& opt
     builder.emplace(detail::encoder_builder(options));
     split.emplace(file.holdout, options.seed, options.target, options.weight);
     result.rows = 0;
+    result.notes = {};
   };
   const auto take = [&](const Table& piece) {
     result.source = piece.source;
     result.columns = piece.columns.size();
-    result.numeric_header = piece.numeric_header;
+    result.notes.add(piece);
     result.rows += piece.rows();
     if (file.holdout == 0) return builder->add(piece);
     builder->add(split->choose(piece, false));

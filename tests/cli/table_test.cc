@@ -88,7 +88,8 @@ TEST(Fit, UnderstandsATableOfManyKinds) {
   expect_refusal(run("predict " + model + " " + shell_word(less)), "'size'");
   const std::string wrong = scratch.file(
       "w.csv", "y,gap,ok,kind,size,when\n2,,no,green,3,2024-02-01\n2,7,yes,red,big,2023-12-31\n");
-  expect_refusal(run("predict " + model + " " + shell_word(wrong)), "line 3, column 'size'");
+  expect_refusal(run("predict --strict " + model + " " + shell_word(wrong)),
+                 "line 3, column 'size'");
 }
 
 TEST(Fit, SaysWhatCouldBeTheTarget) {
@@ -161,13 +162,14 @@ TEST(FitStream, AMistakeAtTheEndLeavesNoModel) {
   const std::string text = wave_csv(5000, 1);
   const std::string data = scratch.file("wave.csv", text + "1,2,high\n");
   const std::string model = scratch.path("m");
-  expect_refusal(run("fit " + shell_word(data) + one_pass + shell_word(model)),
-                 "wave.csv, line 5002, column 'y': 'high' is text");
+  expect_refusal(
+      run("fit --strict " + shell_word(data) + one_pass + shell_word(model)),
+      "wave.csv, line 5002, column 'y': 'high' is not a number, but 5000 of 5001 cells are");
   EXPECT_FALSE(std::filesystem::exists(model));
   // A mistake in the test file shows before anything is learnt.
   const std::string good = scratch.file("good.csv", text);
-  const Outcome outcome =
-      run("fit " + shell_word(good) + one_pass + shell_word(model) + " --test " + shell_word(data));
+  const Outcome outcome = run("fit --strict " + shell_word(good) + one_pass + shell_word(model) +
+                              " --test " + shell_word(data));
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.err.find("line 5002, column 'y'"), std::string::npos) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(model));
@@ -275,9 +277,9 @@ TEST(Predict, AMistakeLeavesTheOldFile) {
   const Fitted fitted;
   const std::string bad = fitted.scratch.file("bad.csv", wave_csv(9000, 2) + "1,oops,3\n");
   const std::string out = fitted.scratch.file("out.csv", "precious");
-  expect_refusal(
-      run("predict " + shell_word(fitted.model) + " " + shell_word(bad) + " -o " + shell_word(out)),
-      "line 9002, column 'b'");
+  expect_refusal(run("predict --strict " + shell_word(fitted.model) + " " + shell_word(bad) +
+                     " -o " + shell_word(out)),
+                 "line 9002, column 'b'");
   EXPECT_EQ(content(out), "precious");
   EXPECT_EQ(fitted.scratch.files(), 4U);
 }

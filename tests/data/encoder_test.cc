@@ -175,10 +175,76 @@ TEST(Dropped, TextThatIsAName) {
       "keep it");
   EXPECT_EQ(dropped(text("x", twice)), "");
   EXPECT_EQ(dropped(text("x", twice), {.most_categories = 29}), "");  // just half are different
-  EXPECT_EQ(dropped(text("x", names), {.most_categories = 60}), "");
+  names.resize(10);
+  EXPECT_NE(dropped(text("x", names)), "");  // in a small table too
+  names.resize(9);
+  EXPECT_EQ(dropped(text("x", names)), "");
+  for (int k = 9; k < 60; ++k) names.push_back("person " + std::to_string(k));
   const auto kept = fit_one(text("x", names), {.categorical = {"x"}});
   ASSERT_EQ(kept.categories.size(), 50U);
   EXPECT_EQ(kept.categories[0], "person 0");
+}
+
+// ---------------------------------------------------------------------------------------------- ids
+
+// What a column called so is left out for, beside a column of numbers.
+std::string dropped_as(const std::string& name, const Numbers& values,
+                       EncoderOptions options = {}) {
+  Numbers others;
+  for (std::size_t row = 0; row < values.size(); ++row) others.push_back(row % 5 == 0 ? 1 : -2.5);
+  Table table = with_target(numbers(name, values));
+  table.columns.push_back(numbers("height", others));
+  options.targets = {"y"};
+  const Encoder encoder = Encoder::fit(table, options);
+  return encoder.dropped.empty() ? "" : encoder.dropped.front().reason;
+}
+
+Numbers counted(std::size_t rows, double first, double step = 1) {
+  Numbers values;
+  for (std::size_t row = 0; row < rows; ++row)
+    values.push_back(first + step * static_cast<double>(row));
+  return values;
+}
+
+TEST(Ids, NumbersThatCountTheRows) {
+  constexpr const char* reason =
+      "an id: another whole number in every row; the option keep-ids keeps such columns";
+  EXPECT_EQ(dropped_as("c1", counted(20, 0)), reason);
+  EXPECT_EQ(dropped_as("record", counted(20, 1)), reason);
+  Numbers gaps = counted(20, 1);
+  gaps.back() = 35;
+  EXPECT_EQ(dropped_as("record", gaps), reason);
+  gaps.back() = 45;  // fewer than half of the numbers are there
+  EXPECT_EQ(dropped_as("record", gaps), "");
+  Numbers shuffled = counted(20, 1);
+  std::swap(shuffled[3], shuffled[4]);
+  EXPECT_EQ(dropped_as("record", shuffled), "");
+  EXPECT_EQ(dropped_as("record", counted(20, 1950)), "");
+  EXPECT_EQ(dropped_as("record", counted(20, 0, 0.5)), "");
+  EXPECT_EQ(dropped_as("record", counted(9, 1)), "");
+  for (const char* name : {"x", "t", "x12", "day", "Months since start", "time_step"}) {
+    EXPECT_EQ(dropped_as(name, counted(20, 1)), "") << name;
+  }
+}
+
+TEST(Ids, NamedSoAndAllDifferent) {
+  const Numbers different{77, 12, 35, 90, 41};
+  for (const char* name : {"id", "PID", "PassengerId", "customer_id", "Customer ID", "userid",
+                           "invoice no", "Unnamed: 0", "id_of_house"}) {
+    EXPECT_NE(dropped_as(name, different), "") << name;
+  }
+  for (const char* name : {"acid", "humid", "paid", "idle", "note", "rooms", "grid"}) {
+    EXPECT_EQ(dropped_as(name, different), "") << name;
+  }
+  EXPECT_EQ(dropped_as("id", {77, 12, 35, 77, 41}), "");
+  EXPECT_EQ(dropped_as("id", {77, 12, 35.5, 90, 41}), "");
+}
+
+TEST(Ids, AreKeptOnRequest) {
+  EXPECT_EQ(dropped_as("id", counted(20, 1), {.keep_ids = true}), "");
+  EXPECT_EQ(dropped_as("id", counted(20, 1), {.features = {"id", "height"}, .keep_ids = true}), "");
+  EXPECT_EQ(dropped_as("id", counted(20, 1), {.categorical = {"id"}}), "");
+  EXPECT_EQ(fit(numbers("id", counted(20, 1))).features.size(), 1U);  // there is no other feature
 }
 
 TEST(Dropped, OneValueAndEmptyCellsKeepTheMark) {
@@ -212,7 +278,43 @@ TEST(Encode, EmptyCellsThatTrainingDidNotHave) {
   // A column without any value arrives as numbers.
   EXPECT_EQ(encode_row(fit(text("x", {"a", "b"})), numbers("x", {empty})), (Numbers{0, 0, 1}));
   EXPECT_EQ(encode_row(fit(text("x", {"2024-01-01", "2024-01-02"})), numbers("x", {empty})),
-            Numbers{0});
+            Numbers(8, 0.0));
+}
+
+TEST(Encode, PartsOfDates) {
+  const auto names = [](const Strings& dates) { return fit(text("x", dates)).input_names(); };
+  // All in one month: the weekday differs. One day per month: the month does, and the weekday is an accident.
+  const Strings in_a_month = names({"2024-01-01", "2024-01-02", "2024-01-09"});
+  ASSERT_EQ(in_a_month.size(), 8U);
+  EXPECT_EQ(in_a_month[1], "x: Monday");
+  const Strings monthly = names({"2024-01-01", "2024-02-01", "2024-03-01"});
+  ASSERT_EQ(monthly.size(), 15U);
+  EXPECT_EQ(monthly[1], "x: year, sine");
+  EXPECT_EQ(monthly[14], "x: December");
+  EXPECT_EQ(names({"2024-01-01 08:00", "2024-01-01 20:00"}).size(), 5U);
+  EXPECT_EQ(names({"2020-03-01", "2021-03-01"}), Strings{"x"});  // once a year
+
+  const Encoder encoder = fit(text("x", {"2024-01-01", "", "2024-04-30 06:00", "2023-07-02"}));
+  EXPECT_EQ(encoder.width(), 2U + 2 + 12 + 7 + 4);
+  EXPECT_EQ(encoder.input_names().size(), encoder.width());
+  const Numbers row = encode_row(encoder, text("x", {"2026-07-02 12:00"}));
+  const auto near = [](double a, double b) { return std::abs(a - b) < 1e-9; };
+  EXPECT_TRUE(near(row[2], 0) && near(row[3], -std::sqrt(2))) << row[2] << ' ' << row[3];
+  for (std::size_t month = 0; month < 12; ++month) EXPECT_EQ(row[4 + month], month == 6 ? 1 : 0);
+  for (std::size_t day = 0; day < 7; ++day) EXPECT_EQ(row[16 + day], day == 3 ? 1 : 0);
+  EXPECT_TRUE(near(row[23], 0) && near(row[24], -std::sqrt(2)));
+  EXPECT_TRUE(near(row[25], 0) && near(row[26], std::sqrt(2)));
+  Numbers alone(encoder.width());
+  encoder.features[0].encode(20636.5, alone.data());
+  EXPECT_EQ(alone, row);
+  Numbers nothing_known(encoder.width());
+  nothing_known[1] = 1;
+  EXPECT_EQ(encode_row(encoder, text("x", {""})), nothing_known);
+  // Before 1970, and the last day of a leap year.
+  const Numbers old = encode_row(encoder, text("x", {"1968-12-31 18:00"}));
+  EXPECT_EQ(old[4 + 11], 1);
+  EXPECT_EQ(old[16 + 1], 1);
+  EXPECT_TRUE(near(old[23], -std::sqrt(2)));
 }
 
 TEST(Encode, Booleans) {

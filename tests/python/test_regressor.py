@@ -421,6 +421,15 @@ def test_frames_of_any_columns():
         quick().fit(X[["weight"]], y).predict(X[["weight"]].to_numpy())
 
 
+def test_ids_of_a_frame_are_left_out_unless_asked_for(wave):
+    X, y = wave
+    frame = pd.DataFrame({"id": np.arange(1, 121), "x": X[:, 0]})
+    with pytest.warns(UserWarning, match="'id' was left out: an id"):
+        assert quick().fit(frame, y).input_names_ == ["x"]
+    assert quick(keep_ids=True).fit(frame, y).input_names_ == ["id", "x"]
+    assert quick().fit(frame.to_numpy(), y).input_names_ == ["x0", "x1"]
+
+
 def test_frames_of_the_nullable_types():
     X, y = cars()
     plain = X[["weight", "doors"]]

@@ -205,17 +205,45 @@ TEST(Stream, NamesTheCellThatIsWrong) {
   const Scratch scratch;
   const auto said = [&](const std::string& text) {
     const std::string path = scratch.file("t.csv", text);
-    const std::string streamed = error_of([&] { fit_stream({path}, one_pass()); });
-    EXPECT_EQ(streamed, error_of([&] { Regressor::fit(read_csv(path), one_pass()); }));
+    const CsvOptions strict{.strict = true};
+    const std::string streamed = error_of([&] { fit_stream({path, strict}, one_pass()); });
+    EXPECT_EQ(streamed, error_of([&] { Regressor::fit(read_csv(path, strict), one_pass()); }));
     return streamed.substr(std::min(streamed.size(), path.size()));
   };
   const std::string good = wave_csv(10'000, 1);
-  EXPECT_EQ(said(good + "1,2,red,high\n"),
-            ", line 10002, column 'y': 'high' is text: the target must be a number");
+  EXPECT_EQ(
+      said(good + "1,2,red,high\n"),
+      ", line 10002, column 'y': 'high' is not a number, but 10000 of 10001 cells are; correct "
+      "it, or leave out --strict");
   EXPECT_EQ(said(good + "1,inf,red,3\n"),
             ", line 10002, column 'b': 'inf' is not finite; leave the cell empty if the number is "
             "unknown");
   EXPECT_EQ(said(good + "1,2,red\n"), ", line 10002: expected 4 cells as in line 1, found 3");
+}
+
+// Stray cells at the beginning, in the middle and at the end of a column; the same model from a table in memory, and
+// however the file is divided.
+TEST(Stream, CountsStrayCells) {
+  const Scratch scratch;
+  std::string text = wave_csv(500, 1);
+  const std::size_t first = text.find('\n') + 1;
+  text.insert(first, "unknown,2,red,3\n");
+  text += "1,2,blue,high\n1,unknown,red,2\n";
+  const std::string path = scratch.file("t.csv", text);
+  const Table table = read_csv(path);
+  const Encoder encoder = Regressor::encoder_for(table, one_pass());
+  std::string bytes;
+  for (const std::size_t rows : {1U, 7U, 501U, 4096U}) {
+    const StreamedFile file{.path = path, .piece_rows = rows};
+    const StreamedTable found = look_through(file, one_pass());
+    EXPECT_EQ(found.notes.stray_cells(), 3U);
+    EXPECT_EQ(found.without_target, 1U);
+    EXPECT_EQ(found.encoder.features[0].mean, encoder.features[0].mean);
+    EXPECT_TRUE(found.encoder.features[0].indicator);
+    const std::string model = bytes_of(fit_stream(file, one_pass()));
+    if (bytes.empty()) bytes = model;
+    EXPECT_EQ(model, bytes) << rows;
+  }
 }
 
 TEST(Stream, StopsWhenAsked) {

@@ -349,12 +349,12 @@ TEST(WeightedRegressor, CopiesAreAlikeInWhatIsUsed) {
   append_rows(table, table);
   table.columns[2].numbers[25] += 1;
   EXPECT_EQ(Regressor::fit(table, options_of(Kind::independent)).report().copies, 19U);
-  Column id{.name = "id"};
-  for (std::size_t n = 0; n < 40; ++n) id.numbers.push_back(static_cast<double>(n));
-  table.columns.push_back(id);
+  Column z{.name = "z"};
+  for (std::size_t n = 0; n < 40; ++n) z.numbers.push_back(static_cast<double>(n));
+  table.columns.push_back(z);
   EXPECT_EQ(Regressor::fit(table, options_of(Kind::independent)).report().copies, 0U);
   RegressorOptions without = options_of(Kind::independent);
-  without.drop = "id";
+  without.drop = "z";
   EXPECT_EQ(Regressor::fit(table, without).report().copies, 19U);
 }
 

@@ -2,6 +2,7 @@
 //
 //   numeric, date/time   (x - mean) / deviation; an empty cell becomes 0, and if there were empty cells in
 //                        training, a second column is 1 where the cell is empty
+//   date/time            also the parts that repeat (data/dates.h) and differ in training; of an empty cell 0
 //   boolean              0 or 1 (true/false, yes/no, t/f, y/n, on/off: text, any case); an empty cell
 //                        becomes the share of ones, else as numeric
 //   categorical          one column per value of training, 0 or 1, and one for every other value; an empty
@@ -48,12 +49,18 @@ struct FeatureColumn {
   bool indicator = false;  // an extra column marks empty cells
   bool text = false;       // how the file's cells are read
   SlashDates dates = SlashDates::none;
+  // Of a date: its inputs after the number and the mark. Empty in models of format 17 and older.
+  std::vector<DatePart> parts = {};
   // Categorical: the values that have a column, the most frequent first; "" is the empty cell and comes last. Numbers
   // (text is false) as std::to_chars writes them: 3, not 3.0. Boolean: the words for 0 and for 1, in small letters; empty in
   // models of format 17 and older.
   std::vector<std::string> categories = {};
 
   std::size_t width() const;
+  // "place in the year, month"; empty if there are none.
+  std::string parts_text() const;
+  // Writes the inputs of a number or a date, as the table has it; NaN is an empty cell.
+  void encode(double value, double* out) const;
 };
 
 // number      any number
@@ -98,6 +105,9 @@ struct EncoderOptions {
   std::vector<std::string> drop = {};
   std::vector<std::string> categorical = {};  // even if they read as numbers
   std::size_t most_categories = 50;           // of one column; the rarest beyond share "other"
+  // Otherwise a column of whole numbers that are all different is left out if it counts the rows, or if its name says
+  // that it is an id, unless no other feature is left.
+  bool keep_ids = false;
 };
 
 // Rows ready for a network: row-major, standardised.
@@ -127,7 +137,8 @@ struct Encoder {
   std::vector<FeatureColumn> features;
   std::vector<TargetColumn> targets;
   std::vector<DroppedColumn> dropped;
-  std::string weight = {};  // column of the rows' weights; empty: none
+  std::string weight = {};     // column of the rows' weights; empty: none
+  bool decimal_comma = false;  // numbers of the file had one
 
   // Finds the kinds and scales from the rows where no target is empty and no weight is 0. Means, deviations and which
   // categories are the most frequent are weighted. Throws DataError if a named column is missing, a cell is no weight, a target is constant or not of the kind asked for, fewer than two rows have a target, the order of day and month is

@@ -13,7 +13,27 @@
 
 namespace dma {
 
-// A column holds numbers if every cell that is not empty reads as one, otherwise text.
+// Cells of a column that are not plain numbers: how many, and the first.
+struct CellNote {
+  std::size_t count = 0;
+  std::size_t line = 0;
+  std::string value = {};
+  double number = 0;  // what it was read as
+
+  void add(std::size_t at, std::string_view text, double as_number) {
+    if (count++ == 0) *this = {1, at, std::string(text), as_number};
+  }
+  // Those of later rows.
+  void add(const CellNote& later) {
+    if (count == 0) {
+      *this = later;
+    } else {
+      count += later.count;
+    }
+  }
+};
+
+// A column holds numbers or text (data/csv.h says which).
 struct Column {
   static constexpr std::uint32_t empty_cell = std::numeric_limits<std::uint32_t>::max();
 
@@ -22,6 +42,8 @@ struct Column {
   std::vector<std::uint32_t> codes = {};  // of a column of text: index into values, or empty_cell
   std::vector<std::string> values = {};   // distinct, in the order of their first appearance
   bool is_text = false;
+  // Of a column of numbers in a file: cells of text, which count as empty, and numbers with marks, such as $7,413.
+  CellNote stray = {}, marked = {};
 
   std::size_t rows() const { return is_text ? codes.size() : numbers.size(); }
   bool empty(std::size_t row) const {
@@ -38,8 +60,10 @@ struct Table {
   std::vector<std::uint32_t> lines = {};
   std::size_t first_line = 1;
   std::string_view row_word = "line";  // how messages count rows; for an array "row"
-  // The first line was read as names although every cell is a number: perhaps the file has no header.
+  // The first line was read as names although they look like data: perhaps the file has no header.
   bool numeric_header = false;
+  bool decimal_comma = false;  // numbers were read as 1.234,5
+  std::string encoding = {};   // of a file that is not UTF-8
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().rows(); }
   std::size_t line(std::size_t row) const { return lines.empty() ? first_line + row : lines[row]; }
@@ -51,6 +75,22 @@ struct Table {
   // Throws DataError if columns have different lengths, no name, or the same name twice, or a weight is not a number from
   // 0 on.
   void validate() const;
+};
+
+// What was assumed of a file's cells. All pieces of a table have the same columns.
+struct ReadingNotes {
+  struct OfColumn {
+    std::string name;
+    std::size_t numbers = 0;
+    CellNote stray = {}, marked = {};
+  };
+  std::vector<OfColumn> columns = {};
+  bool numeric_header = false, decimal_comma = false;
+  std::string encoding = {};
+
+  void add(const Table& piece);
+  // Cells of text in columns of numbers.
+  std::size_t stray_cells() const;
 };
 
 // These rows, in this order.

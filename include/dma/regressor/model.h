@@ -39,6 +39,7 @@ struct RegressorOptions {
   Names features = {};      // empty: every other column
   Names drop = {};
   Names categorical = {};  // even if its cells are numbers
+  bool keep_ids = false;   // see EncoderOptions
 
   // Units per hidden layer. Empty: chosen; for a joint belief several shapes are, weighed by rows they have not seen.
   std::vector<std::size_t> hidden = {};

@@ -43,8 +43,9 @@ namespace dma {
 
 // The metadata's "copies" names arrays that are the same as another and not in the file themselves: {"name": "of", ...}.
 //
-// Older formats can be read too. Up to format 17 no array or factor is left out, and there is no FitReport::held_out, and no
-// FeatureColumn::categories of a boolean. Up to format 16 every row counts once, there is no TargetColumn::reason or largest, and no
+// Older formats can be read too. Up to format 17 no array or factor is left out, the encoder lacks FeatureColumn::parts and
+// decimal_comma and the categories of a boolean, the options lack keep_ids, and there is no FitReport::held_out. Up to format
+// 16 every row counts once, there is no TargetColumn::reason or largest, and no
 // amount or count. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
 // Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one. Up to format 11 the encoder
 // lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients instead of their inputs and

@@ -68,7 +68,7 @@ struct StreamedTable {
   std::size_t without_target = 0;
   std::size_t without_weight = 0;
   std::size_t columns = 0;
-  bool numeric_header = false;  // see Table
+  ReadingNotes notes = {};
 };
 StreamedTable look_through(const StreamedFile& file, const RegressorOptions& options);
 
