@@ -110,6 +110,7 @@ void run(const Arguments& arguments) {
   }
   CsvOptions csv = arguments.csv.options();
   csv.columns = model.encoder().wanted(false);
+  csv.block = std::size_t{1} << 16U;  // not far ahead of the rows, so that share() is theirs
   CsvReader reader(arguments.data, csv);
   std::optional<AtomicFile> file;
   if (!arguments.output.empty()) file.emplace(arguments.output);
