@@ -58,6 +58,7 @@ double held_out_nll(const Table& table, const RegressorOptions& asked, TargetKin
                                  .features = asked.features,
                                  .drop = asked.drop,
                                  .categorical = asked.categorical,
+                                 .bounds = Bounds{},  // an amount has none either
                                  .hidden = {trial_units},
                                  .belief = BeliefKind::joint,
                                  .epochs = trial_epochs,

@@ -9,6 +9,7 @@ StrictJson to_json(const RegressorOptions& options) {
           {"features", std::vector<std::string>(options.features)},
           {"drop", std::vector<std::string>(options.drop)},
           {"categorical", std::vector<std::string>(options.categorical)},
+          {"bounds", options.bounds ? StrictJson(*options.bounds) : StrictJson()},
           {"hidden", options.hidden},
           {"slope", options.slope ? StrictJson(*options.slope) : StrictJson()},
           {"belief", options.belief},
@@ -36,6 +37,7 @@ RegressorOptions options_from(const StrictJson& json) {
   options.features = json.at("features").get<std::vector<std::string>>();
   options.drop = json.at("drop").get<std::vector<std::string>>();
   options.categorical = json.at("categorical").get<std::vector<std::string>>();
+  if (!json.at("bounds").is_null()) options.bounds = json.at("bounds").get<Bounds>();
   json.at("hidden").get_to(options.hidden);
   if (!json.at("slope").is_null()) options.slope = json.at("slope").get<double>();
   json.at("belief").get_to(options.belief);

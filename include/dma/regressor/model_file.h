@@ -27,6 +27,7 @@
 //   row_hashes                                         [R]     U64
 //   row_weights                                        [R]     F64, or [0]: each row counts once
 //   row_copies                                         [R]     U64, or [0]: each row stands for one of the table
+//   probabilities_below.T                              [n]     F64, for each target; of rows that were not learnt
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,8 @@
 
 namespace dma {
 
-// Older formats can be read too. Up to format 16 every row counts once, there is no TargetColumn::reason or largest, and no
+// Older formats can be read too. Up to format 17 there are no bounds, no FeatureColumn::others and no
+// Model::probabilities_below. Up to format 16 every row counts once, there is no TargetColumn::reason or largest, and no
 // amount or count. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
 // Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one. Up to format 11 the encoder
 // lacks FeatureColumn::reach. Up to format 9 a joint ledger holds the rows' gradients instead of their inputs and
