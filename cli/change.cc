@@ -10,6 +10,7 @@
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/unlike.h"
 
 namespace dma::cli {
 namespace {
@@ -43,6 +44,10 @@ void print_report(const ChangeReport& report, bool has_classes, const std::files
                 fmt::format("{} in {} batches", report.rows_added, report.batches_added));
     print_entry("", fmt::format("{} {:.4f} before they were learnt",
                                 has_classes ? "log loss" : "NLL", report.new_rows_nll));
+  }
+  for (const std::string& target : report.unbounded) {
+    print_entry("bounds",
+                "a new row lies beyond those assumed for " + target + ": it has none now");
   }
   if (report.rows_without_target > 0) {
     print_entry("rows left out",
@@ -100,7 +105,11 @@ Json report_json(const ChangeReport& report, const std::filesystem::path& path) 
             {"moved", distance_json(report.moved)},
             {"seconds", report.seconds},
             {"model", path.string()}};
-  if (report.rows_added > 0) json["new_rows_nll"] = report.new_rows_nll;
+  if (report.rows_added > 0) {
+    json["new_rows_nll"] = report.new_rows_nll;
+    json["unlike"] = unlike_json(report.unlike);
+    json["unbounded"] = report.unbounded;
+  }
   if (report.compared) json["compared"] = distance_json(*report.compared);
   return json;
 }
@@ -151,6 +160,7 @@ void run(const Arguments& arguments, bool forget) {
   if (arguments.json) {
     fmt::print("{}\n", report_json(report, path).dump());
   } else {
+    say_unlike(report.unlike, arguments.rows, learnt_as_other);
     print_report(report, model.encoder().has_classes(), path);
   }
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/bounds_argument.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 
@@ -143,6 +144,10 @@ void print_model(const Model& model, const std::filesystem::path& path) {
   for (const TargetColumn& target : model.encoder.targets) {
     print_entry("target", target_text(target));
     if (!target.reason.empty()) print_entry("", "chosen: " + target.reason);
+    if (target.bounds.any()) {
+      print_entry("", fmt::format("{} {}", target.bounds.assumed ? "assumed to be" : "is",
+                                  bounds_text(target.bounds)));
+    }
   }
   for (const FeatureColumn& column : model.encoder.features) {
     print_entry("feature", fmt::format("{}: {}{}", column.name, name_of(column.kind),

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@ nlohmann::ordered_json count_json(double count);
 std::string network_text(const Model& model);
 // Which shapes carry the weight and why, if there are several.
 void print_shapes(const Model& model);
+// The level whose interval holds a share of the rows that chance cannot explain; the worst, if there are several.
+std::optional<std::size_t> level_that_is_off(const Metrics& metrics);
 // Scores of rows that the members had not learnt.
 void print_scores(const Model& model);
 void print_fit(const Model& model);
