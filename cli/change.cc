@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/reading_notes.h"
 #include "cli/report.h"
+#include "cli/unlike.h"
 
 namespace dma::cli {
 namespace {
@@ -50,6 +51,10 @@ void print_report(const ChangeReport& report, const Model& model,
   if (report.rows_known > 0) {
     print_entry("rows known", fmt::format("{} of them were learnt before, and now count again",
                                           report.rows_known));
+  }
+  for (const std::string& target : report.unbounded) {
+    print_entry("bounds",
+                "a new row lies beyond those assumed for " + target + ": it has none now");
   }
   if (report.rows_without_target > 0) {
     print_entry("rows left out",
@@ -113,7 +118,11 @@ Json report_json(const ChangeReport& report, const std::filesystem::path& path) 
             {"moved", distance_json(report.moved)},
             {"seconds", report.seconds},
             {"model", path.string()}};
-  if (report.rows_added > 0) json["new_rows_nll"] = report.new_rows_nll;
+  if (report.rows_added > 0) {
+    json["new_rows_nll"] = report.new_rows_nll;
+    json["unlike"] = unlike_json(report.unlike);
+    json["unbounded"] = report.unbounded;
+  }
   if (report.compared) json["compared"] = distance_json(*report.compared);
   return json;
 }
@@ -172,6 +181,7 @@ void run(const Arguments& arguments, bool forget) {
   if (arguments.json) {
     fmt::print("{}\n", report_json(report, path).dump());
   } else {
+    say_unlike(report.unlike, arguments.rows, learnt_as_other);
     print_report(report, model.model(), path);
   }
 }

@@ -9,11 +9,13 @@
 #include <optional>
 
 #include "cli/bad_input.h"
+#include "cli/bounds_argument.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
 #include "cli/reading_notes.h"
 #include "cli/report.h"
+#include "cli/unlike.h"
 
 namespace dma::cli {
 namespace {
@@ -28,6 +30,7 @@ struct Arguments {
   CsvArguments csv;
   std::string by;
   std::size_t threads = 0;
+  std::optional<Bounds> bounds;
   bool json = false;
 };
 
@@ -117,7 +120,8 @@ std::vector<std::pair<std::string, std::vector<std::size_t>>> groups_of(const Ta
 }
 
 void run(const Arguments& arguments) {
-  const Regressor model = Regressor::load(arguments.model);
+  Regressor model = Regressor::load(arguments.model);
+  if (arguments.bounds) model.set_bounds(*arguments.bounds);
   const Encoder& encoder = model.encoder();
   CsvOptions csv = arguments.csv.options();
   csv.columns = encoder.wanted(true, UseWeights::if_there);
@@ -136,7 +140,10 @@ void run(const Arguments& arguments) {
   const bool weighted = table.find(encoder.weight) != nullptr;
   json["stray_cells"] = notes.stray_cells();
   json["weighted_by"] = weighted ? Json(encoder.weight) : Json();
+  const auto unlike = encoder.encode(table, UseWeights::if_there).unlike;
+  json["unlike"] = unlike_json(unlike);
   if (!arguments.json) {
+    say_unlike(unlike, table.source, predicted_as_any);
     print_header(arguments.by, encoder);
     print_all("all", metrics, encoder);
   }
@@ -183,6 +190,9 @@ void add_evaluate(Command app) {
   command.option("--threads", arguments->threads, "number of threads; 0: all cores (default)")
       .whole(0, most_threads)
       .text("N");
+  add_bounds_option(
+      command, arguments->bounds,
+      "where the predicted numbers lie, such as 0,100 or 0, (default: as in the fit)");
   add_csv_options(command, arguments->csv);
   command.flag("--json", arguments->json, "print one JSON object");
   command.footer(

@@ -11,11 +11,13 @@
 #include <sstream>
 
 #include "cli/bad_input.h"
+#include "cli/bounds_argument.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
 #include "cli/reading_notes.h"
 #include "cli/report.h"
+#include "cli/unlike.h"
 
 namespace dma::cli {
 namespace {
@@ -33,6 +35,7 @@ struct Arguments {
   std::string test;
   Checkpoint checkpoint;
   SaveOptions save;
+  bool calibrated = false;
   bool json = false;
 };
 
@@ -99,6 +102,10 @@ Facts facts_of(const Table& table, const RegressorOptions& options, std::size_t 
 // What the target was taken for, and how to say otherwise.
 void print_target(const TargetColumn& target) {
   fmt::print(stderr, "  {:<26} {}\n", "target", target_text(target));
+  if (target.bounds.any() && target.bounds.assumed) {
+    fmt::print(stderr, "  {:<26} assumed to be {}, as in all rows; if not, use --bounds none\n", "",
+               bounds_text(target.bounds));
+  }
   if (!target.reason.empty() && !target.text) {
     fmt::print(stderr, "  {:<26} {}; if it is {}a number after all, use --kind {}number\n", "",
                target.reason, target.kind == TargetKind::count ? "a class or " : "",
@@ -285,7 +292,15 @@ void run(Arguments& arguments) {
     throw UsageError("--target is required: which column should be predicted? " + arguments.data +
                      " has " + names);
   }
-  if (is_one_pass(options) && can_stream(arguments.data)) return run_stream(arguments);
+  if (arguments.calibrated && arguments.holdout == 0) {
+    throw UsageError("--intervals calibrated needs rows that are not learnt: --holdout 0.2");
+  }
+  if (is_one_pass(options) && can_stream(arguments.data)) {
+    if (arguments.calibrated) {
+      throw UsageError("--intervals calibrated: not if the file is learnt in one pass");
+    }
+    return run_stream(arguments);
+  }
   Table table = [&] {
     const Working working("reading " + arguments.data);
     return read_csv(arguments.data, csv);
@@ -309,6 +324,11 @@ void run(Arguments& arguments) {
   test_csv.columns = encoder.wanted(true, UseWeights::if_there);
   std::optional<Table> test;  // read before the fit, so that a mistake in it shows at once
   if (!arguments.test.empty()) test = read_csv(arguments.test, test_csv);
+  for (const auto* rows : {&held_out, &test}) {
+    if (!*rows) continue;
+    say_unlike(encoder.encode(**rows, UseWeights::if_there).unlike, (*rows)->source,
+               predicted_as_any);
+  }
 
   const Interruption interruption;
   Regressor model = [&] {
@@ -316,6 +336,7 @@ void run(Arguments& arguments) {
     return Regressor::fit(std::move(table), std::move(encoder), options, bar.callback(),
                           arguments.checkpoint);
   }();
+  if (arguments.calibrated) model.calibrate_intervals(*held_out);
   save(model, arguments);
   std::vector<Scored> tests;
   {
@@ -362,6 +383,9 @@ void add_fit(Command app) {
           "column that says how much each row counts: 2 is like two rows, 0 leaves the row out; "
           "it is not used to predict (default: every row counts once)")
       .text("NAME");
+  add_bounds_option(command, options.bounds,
+                    "where a number to predict lies, such as 0,100 or 0, (default: found out, and "
+                    "said)");
   names("--features", options.features, "use only these columns (default: all others)");
   names("--drop", options.drop, "do not use these columns");
   names("--categorical", options.categorical,
@@ -494,6 +518,12 @@ void add_fit(Command app) {
       .text("SHARE")
       .group("Output");
   command.option("--test", arguments->test, "CSV file to test on").text("FILE").group("Output");
+  command
+      .choice<bool>("--intervals", arguments->calibrated, {{"model", false}, {"calibrated", true}},
+                    "calibrated: the rows held out say how wide 'predict --intervals calibrated' "
+                    "makes the intervals, which then hold as often as they say (docs/tables.md)")
+      .text("HOW")
+      .group("Output");
   command
       .option("--checkpoint", arguments->checkpoint.path,
               "save progress to this file, and resume from it if it exists; deleted once the "

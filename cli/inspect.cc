@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/bounds_argument.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
 #include "cli/progress.h"
@@ -179,6 +180,10 @@ void print_model(const Model& model, const Importance& importance, const Argumen
   for (const TargetColumn& target : model.encoder.targets) {
     print_entry("target", target_text(target));
     if (!target.reason.empty()) print_entry("", "chosen: " + target.reason);
+    if (target.bounds.any()) {
+      print_entry("", fmt::format("{} {}", target.bounds.assumed ? "assumed to be" : "is",
+                                  bounds_text(target.bounds)));
+    }
   }
   for (const auto& [kind, names] : feature_groups(model.encoder)) {
     print_entry("columns", fmt::format("{}: {}", kind, names));

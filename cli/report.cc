@@ -269,6 +269,36 @@ Json count_json(double count) {
   return whole ? Json(static_cast<std::uint64_t>(count)) : Json(count);
 }
 
+std::optional<std::size_t> level_that_is_off(const Metrics& metrics) {
+  constexpr double allowed = 3;  // deviations of a binomial share
+  std::optional<std::size_t> worst;
+  double most = allowed;
+  for (std::size_t k = 0; k < Metrics::levels.size() && metrics.values > 0; ++k) {
+    const double level = Metrics::levels[k];
+    const auto rows = static_cast<double>(metrics.values);
+    const double off = std::max(0.0, std::abs(metrics.coverage[k] - level) - 0.5 / rows) /
+                       std::sqrt(level * (1 - level) / rows);
+    if (off <= most) continue;
+    most = off;
+    worst = k;
+  }
+  return worst;
+}
+
+namespace {
+
+std::string coverage_note(const Metrics& metrics, std::size_t level) {
+  const double share = metrics.coverage[level];
+  return fmt::format(
+      "{:.1f} % in the {:g} % interval is further off than chance explains: intervals of that "
+      "level "
+      "are too {}; 'predict --intervals calibrated' makes them fit",
+      100 * share, 100 * Metrics::levels[level],
+      share < Metrics::levels[level] ? "narrow" : "wide");
+}
+
+}  // namespace
+
 void print_scores(const Model& model) {
   const FitReport& report = model.report;
   const bool held_out = !report.shapes.empty();
@@ -285,6 +315,13 @@ void print_scores(const Model& model) {
   }
   print_entry(name + what, fmt::format("{:.4f}, {}", report.cavity_nll(), how));
   print_entry(name + " coverage", coverage_text(report.cavity_coverage()));
+  for (const Metrics& metrics : report.cavity) {
+    const auto level = level_that_is_off(metrics);
+    if (level && !model.encoder.has_counts()) {  // whose intervals may hold more
+      print_entry("", coverage_note(metrics, *level));
+      break;
+    }
+  }
 }
 
 void print_fit(const Model& model) {
@@ -415,6 +452,16 @@ Json shapes_json(const Model& model) {
   return list;
 }
 
+namespace {
+
+Json bounds_json(const Bounds& bounds) {
+  if (!bounds.any()) return {};
+  const auto end = [](double value) { return std::isinf(value) ? Json() : Json(value); };
+  return {{"low", end(bounds.low)}, {"high", end(bounds.high)}, {"assumed", bounds.assumed}};
+}
+
+}  // namespace
+
 Json fit_json(const Model& model) {
   const FitReport& report = model.report;
   std::vector<std::string> targets;
@@ -454,6 +501,10 @@ Json fit_json(const Model& model) {
     json["noise_std"] = per_target(report.noise_std);
     json["noise_at_floor"] = report.noise_at_floor;
     json["cavity_coverage"] = coverage_json(report.cavity_coverage());
+    const auto off = level_that_is_off(report.cavity.front());
+    json["coverage_off"] =
+        off && !model.encoder.has_counts() ? Json(Metrics::levels[*off]) : Json();
+    json["bounds"] = bounds_json(model.encoder.targets.front().bounds);
   }
   return json;
 }

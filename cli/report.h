@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,8 @@ std::string epochs_text(const Model& model);  // of its fit
 std::string network_text(const Model& model);
 // Which shapes carry the weight and why, if there are several.
 void print_shapes(const Model& model);
+// The level whose interval holds a share of the rows that chance cannot explain; the worst, if there are several.
+std::optional<std::size_t> level_that_is_off(const Metrics& metrics);
 // Scores of rows that the members had not learnt.
 void print_scores(const Model& model);
 // The table after a fit.

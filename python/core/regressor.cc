@@ -82,6 +82,11 @@ void bind_names(py::class_<RegressorOptions>& options, const char* name,
       });
 }
 
+py::object bounds_of(const std::optional<Bounds>& bounds) {
+  if (!bounds) return py::none();
+  return py::make_tuple(bounds->low, bounds->high);
+}
+
 void bind_options(py::module_& module) {
   py::class_<RegressorOptions> options(module, "Options");
   options.def(py::init<>());
@@ -92,6 +97,12 @@ void bind_options(py::module_& module) {
   bind_word(options, "belief", &RegressorOptions::belief, beliefs);
   bind_word(options, "rule", &RegressorOptions::rule, rules);
   bind_word(options, "ledger", &RegressorOptions::ledger, ledgers);
+  options.def_property(
+      "bounds", [](const RegressorOptions& self) { return bounds_of(self.bounds); },
+      [](RegressorOptions& self, const std::optional<std::pair<double, double>>& ends) {
+        self.bounds.reset();
+        if (ends) self.bounds = Bounds{ends->first, ends->second};
+      });
   options.def_readwrite("weight", &RegressorOptions::weight)
       .def_readwrite("hidden", &RegressorOptions::hidden)
       .def_readwrite("slope", &RegressorOptions::slope)
@@ -120,21 +131,28 @@ Array array_for(const Regressor& self, const Rows& rows) {
                 static_cast<py::ssize_t>(self.encoder().targets.size())});
 }
 
-// Calls take(predictions, place of the first value), block by block: numbers are read in place, and the mixtures of all
-// rows would take far more memory than what is asked of them. Without the interpreter lock.
+// Calls take(table, its first row), block by block: numbers are read in place.
 template <class Take>
-void each_block(const Regressor& self, const Rows& rows, std::size_t threads, const Take& take) {
+void each_table(const Rows& rows, const Take& take) {
   constexpr std::size_t block = 1 << 15;
-  const std::size_t targets = self.encoder().targets.size();
   const std::size_t at_once = rows.has_text() ? std::max<std::size_t>(rows.count(), 1) : block;
   for (std::size_t first = 0; first < rows.count(); first += at_once) {
+    take(rows.table(first, std::min(at_once, rows.count() - first)), first);
+  }
+}
+
+// Calls take(predictions, place of the first value), block by block: the mixtures of all rows would take far more memory
+// than what is asked of them. Without the interpreter lock.
+template <class Take>
+void each_block(const Regressor& self, const Rows& rows, std::size_t threads, const Take& take) {
+  const std::size_t targets = self.encoder().targets.size();
+  each_table(rows, [&](const Table& table, std::size_t first) {
     {
       const py::gil_scoped_release unlocked;
-      const Table table = rows.table(first, std::min(at_once, rows.count() - first));
       take(self.predict(table, threads), first * targets);
     }
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  }
+  });
 }
 
 // N arrays, rows x targets each, from answer(prediction, place), which returns N numbers.
@@ -173,6 +191,46 @@ py::tuple interval(const Regressor& self, const Rows& rows, double level, std::s
         return std::array{ends.lower, ends.upper};
       });
   return py::make_tuple(lower, upper);
+}
+
+py::tuple calibrated_interval(const Regressor& self, const Rows& rows, double level,
+                              std::size_t threads) {
+  std::vector<Tails> tails;
+  for (std::size_t k = 0; k < self.encoder().targets.size(); ++k) {
+    tails.push_back(self.calibrated_tails(level, k));
+  }
+  const auto [lower, upper] =
+      answers<2>(self, rows, threads, [&](const Predicted& p, std::size_t place) {
+        const Tails& own = tails[place % tails.size()];
+        return std::array{p.quantile(own.lower), p.quantile(own.upper)};
+      });
+  return py::make_tuple(lower, upper);
+}
+
+Regressor calibrated(const Regressor& self, const Rows& rows) {
+  const py::gil_scoped_release unlocked;
+  Regressor other = self;
+  other.calibrate_intervals(rows.table());
+  return other;
+}
+
+// Cells that are unlike those of training, counted.
+py::list unlike(const Regressor& self, const Rows& rows) {
+  using namespace py::literals;
+  std::vector<UnseenCells> all;
+  {
+    const py::gil_scoped_release unlocked;
+    each_table(rows, [&](const Table& table, std::size_t) {
+      add(self.encoder().encode_inputs(table).unlike, all);
+    });
+  }
+  py::list result;
+  for (const UnseenCells& one : all) {
+    result.append(py::dict("column"_a = one.column, "what"_a = std::string(name_of(one.what)),
+                           "cells"_a = one.cells, "example"_a = one.example, "known"_a = one.known,
+                           "place"_a = one.place));
+  }
+  return result;
 }
 
 Array quantile(const Regressor& self, const Rows& rows, double probability, std::size_t threads) {
@@ -380,6 +438,9 @@ py::dict report_dict(const Regressor& self) {
       "batch_size"_a = report.batch_size, "epochs"_a = report.epochs,
       "stopped"_a = std::string(name_of(report.stopped)),
       "kind"_a = std::string(name_of(self.encoder().targets.front().kind)),
+      "bounds"_a = bounds_of(self.encoder().targets.front().bounds.any()
+                                 ? std::optional(self.encoder().targets.front().bounds)
+                                 : std::nullopt),
       "kind_reason"_a = self.encoder().targets.front().reason, "noise_std"_a = report.noise_std,
       "noise_at_floor"_a = report.noise_at_floor, "train_nll"_a = report.train_nll,
       "cavity"_a = cavity, "cavity_nll"_a = report.cavity_nll(),
@@ -593,6 +654,9 @@ void bind_predictions(py::class_<Regressor>& regressor) {
   const py::arg_v threads = py::arg("threads") = 0;
   regressor.def("predict", &predict, py::arg("rows"), threads)
       .def("interval", &interval<&Predicted::interval>, py::arg("rows"), py::arg("level"), threads)
+      .def("calibrated_interval", &calibrated_interval, py::arg("rows"), py::arg("level"), threads)
+      .def("calibrated", &calibrated, py::arg("rows"))
+      .def("unlike", &unlike, py::arg("rows"))
       .def("function_interval", &interval<&Predicted::function_interval>, py::arg("rows"),
            py::arg("level"), threads)
       .def("quantile", &quantile, py::arg("rows"), py::arg("probability"), threads)

@@ -413,7 +413,28 @@ class Estimator(BaseEstimator):
 
     def _inputs(self, X: Any, sample_weight: Any = None) -> _core.Rows:
         names, columns, _ = self._features(X, reset=False)
-        return _columns.rows("X", names, columns, row_weights(sample_weight, X))
+        rows = _columns.rows("X", names, columns, row_weights(sample_weight, X))
+        unlike = self._model.unlike(rows)
+        if unlike:
+            warnings.warn(_unlike_text(unlike), UserWarning, stacklevel=3)
+        return rows
+
+    def unlike(self, X: Any) -> list[dict[str, Any]]:
+        """Cells of X that are not as in training: what predicting warns of.
+
+        A row with a value that training did not have, or with an empty cell in a column that had none, is
+        predicted as if the cell could be any value of training. A text that differs from one of training in the
+        case of its letters or outer spaces alone counts as that one.
+
+        Returns
+        -------
+        list of dict
+            column, what ('value', 'empty' or 'spelling'), cells (how many), and of the first: example, known (what
+            it counts as) and place.
+        """
+        self._require_fitted()
+        names, columns, _ = self._features(X, reset=False)
+        return self._model.unlike(_columns.rows("X", names, columns))
 
     def _change(self, how: str, what: Any, data: Any, compare: bool) -> None:
         known = None if data is None else self._table(*data)
@@ -553,3 +574,13 @@ def seed_of(random_state: Any) -> int:
             raise ValueError(f"random_state must be from 0 to 2**64 - 1, not {seed}")
         return seed
     return int(check_random_state(random_state).randint(2**31))
+
+
+def _unlike_text(unlike: list[dict[str, Any]]) -> str:
+    said = {
+        "value": "{cells} new, the first {example!r} in {place}",
+        "empty": "{cells} empty where none was, the first in {place}",
+        "spelling": "{cells} spelt otherwise, the first {example!r} in {place}, counting as {known!r}",
+    }
+    lines = [f"{one['column']}: {said[one['what']].format(**one)}" for one in unlike]
+    return "cells of X are unlike those of training: " + "; ".join(lines)

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 
 #include "data/datetime.h"
@@ -39,7 +40,10 @@ double read_number(std::string_view text) {
 double read(std::string_view text, const FeatureColumn& feature) {
   if (text.empty()) return nothing;
   if (feature.kind == ColumnKind::numeric) return read_number(text);
-  if (feature.kind == ColumnKind::boolean) return read_boolean(text);
+  if (feature.kind == ColumnKind::boolean) {
+    const double meaning = read_boolean(text);
+    return meaning == unreadable ? nothing : meaning;
+  }
   return parse_datetime(text, feature.dates).value_or(unreadable);
 }
 
@@ -48,6 +52,54 @@ std::string category_of(const std::string& text, const FeatureColumn& feature) {
   if (feature.text) return text;
   const double number = read_number(text);
   return number == unreadable ? text : as_text(number);
+}
+
+// Without the case of its letters and outer spaces.
+std::string folded(std::string_view text) {
+  constexpr std::string_view spaces = " \t\r\n";
+  const auto begin = std::min(text.find_first_not_of(spaces), text.size());
+  return lower(text.substr(begin, text.find_last_not_of(spaces) + 1 - begin));
+}
+
+// The categories by their folded text; an index that is none if two are alike.
+class Spellings {
+ public:
+  explicit Spellings(const std::vector<std::string>& categories) : none_(categories.size()) {
+    for (std::size_t k = 0; k < categories.size(); ++k) {
+      const auto [entry, is_new] = places_.emplace(folded(categories[k]), k);
+      if (!is_new) entry->second = none_;
+    }
+  }
+  // Which category this can only be; their number if there is none.
+  std::size_t find(std::string_view text) const {
+    const std::string key = folded(text);
+    const auto entry = places_.find(key);
+    return key.empty() || entry == places_.end() ? none_ : entry->second;
+  }
+
+ private:
+  std::size_t none_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+// Finds the values that are not among the categories.
+void mark_unseen(const std::vector<std::string>& values, const FeatureColumn& feature,
+                 Cells& cells) {
+  const std::size_t other = feature.categories.size();
+  cells.unseen.assign(values.size(), false);
+  cells.respelt.resize(values.size());
+  std::optional<Spellings> spellings;
+  for (std::size_t code = 0; code < values.size(); ++code) {
+    if (cells.slots[code] != other || values[code].empty()) continue;
+    if (!spellings) spellings.emplace(feature.categories);
+    const std::size_t known = spellings->find(values[code]);
+    if (known < other) {
+      cells.slots[code] = static_cast<std::uint32_t>(known);
+      cells.respelt[code] = feature.categories[known];
+    } else {
+      cells.unseen[code] = !feature.others;
+    }
+  }
 }
 
 void read_categories(const std::vector<std::string>& values, const FeatureColumn& feature,
@@ -73,6 +125,9 @@ void read_meanings(const std::vector<std::string>& values, const FeatureColumn& 
     cells.meaning.push_back(read(value, feature));
     const bool number = feature.kind == ColumnKind::numeric || value.empty();
     cells.words.push_back(number ? word_of(cells.meaning.back()) : word_of(value));
+    if (feature.kind == ColumnKind::boolean) {
+      cells.unseen.push_back(!value.empty() && std::isnan(cells.meaning.back()));
+    }
   }
 }
 
@@ -137,10 +192,9 @@ std::string expectation(ColumnKind kind) {
   switch (kind) {
     case ColumnKind::numeric:
       return "is text, but in training this column held numbers";
-    case ColumnKind::boolean:
-      return "is neither true nor false, but in training every value of this column was";
     case ColumnKind::datetime:
       return "is not a date in a format used in training; write it as YYYY-MM-DD";
+    case ColumnKind::boolean:
     case ColumnKind::categorical:
       break;
   }
@@ -164,7 +218,9 @@ Column as_text(const Column& column) {
   return text;
 }
 
-Cells cells_of(const Column& column, const FeatureColumn& feature) {
+namespace {
+
+Cells read_cells(const Column& column, const FeatureColumn& feature, bool is_feature) {
   Cells cells{.column = &column};
   if (!column.is_text && feature.kind == ColumnKind::numeric) {
     cells.numbers = column.numbers.data();
@@ -179,10 +235,17 @@ Cells cells_of(const Column& column, const FeatureColumn& feature) {
   const auto& values = column.is_text ? column.values : text.values;
   if (feature.kind == ColumnKind::categorical) {
     read_categories(values, feature, cells);
+    if (is_feature) mark_unseen(values, feature, cells);
   } else {
     read_meanings(values, feature, cells);
   }
   return cells;
+}
+
+}  // namespace
+
+Cells cells_of(const Column& column, const FeatureColumn& feature) {
+  return read_cells(column, feature, true);
 }
 
 bool is_count(double number) {
@@ -192,10 +255,12 @@ bool is_count(double number) {
 Cells target_cells(const Table& table, const TargetColumn& target) {
   const Column& column = column_of(table, target.name);
   if (target.kind != TargetKind::classes) return cells_of(column, {.name = target.name});
-  Cells cells = cells_of(column, {.name = target.name,
-                                  .kind = ColumnKind::categorical,
-                                  .text = target.text,
-                                  .categories = target.classes});
+  Cells cells = read_cells(column,
+                           {.name = target.name,
+                            .kind = ColumnKind::categorical,
+                            .text = target.text,
+                            .categories = target.classes},
+                           false);
   for (std::size_t code = 0; code < cells.slots.size(); ++code) {
     const std::uint32_t place = cells.slots[code];
     const double other = cells.words[code] == empty_word ? nothing : unreadable;

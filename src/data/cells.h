@@ -55,6 +55,9 @@ struct Cells {
   std::vector<std::uint32_t> slots = {};      // categorical: which of the 0/1 columns
   std::uint32_t empty_slot = 0;
   std::vector<std::uint64_t> words = {};
+  // Of a feature, by code: whether training had no such value, and if it is spelt otherwise there, how (else empty).
+  std::vector<bool> unseen = {};
+  std::vector<std::string> respelt = {};
 };
 
 Cells cells_of(const Column& column, const FeatureColumn& feature);

@@ -130,6 +130,69 @@ void encode_categories(const Cells& cells, const Block& block) {
   }
 }
 
+// Notes which cells of a block are unlike those of training, and what they are.
+class UnlikeTraining {
+ public:
+  UnlikeTraining(const Table& table, const FeatureColumn& feature, std::size_t place,
+                 const Cells& cells)
+      : table_(table), feature_(feature), place_(place), cells_(cells) {
+    const auto& categories = feature.categories;
+    const bool is_category = feature.kind == ColumnKind::categorical;
+    empty_is_unseen_ = is_category
+                           ? std::find(categories.begin(), categories.end(), "") == categories.end()
+                           : !feature.indicator && feature.deviation != 0;
+    const auto is_respelt = [](const std::string& known) { return !known.empty(); };
+    any_value_ = std::find(cells.unseen.begin(), cells.unseen.end(), true) != cells.unseen.end() ||
+                 std::any_of(cells.respelt.begin(), cells.respelt.end(), is_respelt);
+  }
+
+  // `first` is the number of the block's first row.
+  void note(std::span<const std::size_t> rows, std::size_t first, EncodedRows& encoded) {
+    if (!empty_is_unseen_ && !any_value_) return;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (is_empty(rows[k])) {
+        if (!empty_is_unseen_) continue;
+        encoded.unseen.push_back({first + k, place_, true});
+        count(UnseenCells::What::empty, rows[k], "");
+        continue;
+      }
+      if (!any_value_) continue;
+      const std::uint32_t code = cells_.codes[rows[k]];
+      if (cells_.unseen[code]) {
+        encoded.unseen.push_back({first + k, place_, false});
+        count(UnseenCells::What::value, rows[k], "");
+      } else if (code < cells_.respelt.size() && !cells_.respelt[code].empty()) {
+        count(UnseenCells::What::spelling, rows[k], cells_.respelt[code]);
+      }
+    }
+  }
+
+  void report(std::vector<UnseenCells>& all) const {
+    for (const UnseenCells& one : counted_) {
+      if (one.cells > 0) all.push_back(one);
+    }
+  }
+
+ private:
+  bool is_empty(std::size_t row) const {
+    if (cells_.numbers != nullptr) return std::isnan(cells_.numbers[row]);
+    const std::uint32_t code = cells_.codes[row];
+    return code == Column::empty_cell || cells_.words[code] == empty_word;
+  }
+  void count(UnseenCells::What what, std::size_t row, const std::string& known) {
+    UnseenCells& own = counted_[static_cast<std::size_t>(what)];
+    if (own.cells++ > 0) return;
+    own = {feature_.name, what, 1, as_text(*cells_.column, row), as_text(known), table_.place(row)};
+  }
+
+  const Table& table_;
+  const FeatureColumn& feature_;
+  std::size_t place_;
+  const Cells& cells_;
+  bool empty_is_unseen_ = false, any_value_ = false;
+  std::array<UnseenCells, 3> counted_ = {};
+};
+
 void hash_cells(const Cells& cells, std::span<const std::size_t> rows, std::uint64_t* hashes,
                 std::vector<double>& buffer) {
   if (cells.numbers != nullptr) {
@@ -159,6 +222,10 @@ void encode_features(const Encoder& encoder, const Table& table, const std::vect
   encoded.inputs.resize(encoded.rows * width);
   const std::size_t step = block_rows(width);
   std::vector<double> buffer;
+  std::vector<UnlikeTraining> unlike;
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    unlike.emplace_back(table, encoder.features[k], k, cells[k]);
+  }
   for (std::size_t first = 0; first < encoded.rows; first += step) {
     const std::size_t rows = std::min(step, encoded.rows - first);
     Block block{&table, std::span(encoded.table_rows).subspan(first, rows),
@@ -170,12 +237,16 @@ void encode_features(const Encoder& encoder, const Table& table, const std::vect
       } else {
         encoded.pulled_in += encode_numbers(feature, cells[k], block, buffer);
       }
+      unlike[k].note(block.rows, first, encoded);
       if (!encoded.hashes.empty()) {
         hash_cells(cells[k], block.rows, encoded.hashes.data() + first, buffer);
       }
       block.out += feature.width();
     }
   }
+  std::stable_sort(encoded.unseen.begin(), encoded.unseen.end(),
+                   [](const UnseenCell& a, const UnseenCell& b) { return a.row < b.row; });
+  for (const UnlikeTraining& one : unlike) one.report(encoded.unlike);
 }
 
 std::string expectation_of(const TargetColumn& target) {
@@ -197,6 +268,12 @@ void require_kind(const TargetColumn& target, const Table& table, const Cells& c
     if (std::abs(numbers[k]) > largest) return;  // standardise() says so
     if (target.kind == TargetKind::amount && !(numbers[k] > 0)) {
       throw error_at(table, *cells.column, rows[k], amount_expectation);
+    }
+    const bool given = target.bounds.any() && !target.bounds.assumed;
+    if (given && !target.bounds.contain(numbers[k])) {
+      throw error_at(table, *cells.column, rows[k],
+                     "is beyond the bounds that were given: --bounds " +
+                         as_text(target.bounds.low) + "," + as_text(target.bounds.high));
     }
     if (target.kind == TargetKind::count && !is_count(numbers[k])) {
       throw error_at(table, *cells.column, rows[k], count_expectation);
@@ -240,6 +317,24 @@ void encode_targets(const Encoder& encoder, const Table& table, const std::vecto
 std::string_view name_of(ColumnKind kind) {
   constexpr std::array<std::string_view, 4> names{"numeric", "boolean", "categorical", "datetime"};
   return names[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name_of(UnseenCells::What what) {
+  constexpr std::array<std::string_view, 3> names{"value", "empty", "spelling"};
+  return names[static_cast<std::size_t>(what)];
+}
+
+void add(const std::vector<UnseenCells>& more, std::vector<UnseenCells>& all) {
+  for (const UnseenCells& one : more) {
+    const auto known = std::find_if(all.begin(), all.end(), [&](const UnseenCells& other) {
+      return other.column == one.column && other.what == one.what;
+    });
+    if (known == all.end()) {
+      all.push_back(one);
+    } else {
+      known->cells += one.cells;
+    }
+  }
 }
 
 std::string_view name_of(TargetKind kind) {

@@ -287,7 +287,7 @@ struct KnownTarget {
   std::optional<DataError> no_amount = {};  // the first cell that is none
   std::optional<DataError> no_count = {};
   bool any_zero = false;
-  double largest = 0;
+  double smallest = std::numeric_limits<double>::infinity(), largest = 0;
 };
 
 // What its cells are, if each is a number.
@@ -305,6 +305,7 @@ void take_amounts_and_counts(const Table& piece, const Cells& cells, const Count
       known.no_count = error_at(piece, *cells.column, row, count_expectation);
     }
     known.any_zero = known.any_zero || x == 0;
+    known.smallest = std::min(known.smallest, x);
     known.largest = std::max(known.largest, x);
   }
 }
@@ -368,6 +369,7 @@ Fitted fit_categories(FeatureColumn feature, const KnownColumn& known,
                 "declare it categorical to keep it"};
   }
   feature.categories = texts.counts.most_frequent(options.most_categories);
+  feature.others = distinct > feature.categories.size();
   if (texts.empty > 0) feature.categories.emplace_back();
   return {std::move(feature)};
 }
@@ -560,6 +562,12 @@ class EncoderBuilder::State {
     TargetColumn column = decided.kind == TargetKind::classes ? fit_classes(target)
                                                               : fit_number(target, decided.kind);
     column.reason = std::move(decided.reason);
+    if (options_.bounds && options_.bounds->any() && column.kind != TargetKind::number) {
+      throw DataError(in_column(column.name) +
+                      "bounds can only be given for a number, and this is "
+                      "a target of the kind " +
+                      std::string(name_of(column.kind)));
+    }
     return column;
   }
 
@@ -579,7 +587,13 @@ class EncoderBuilder::State {
     TargetColumn column{
         .name = name, .mean = scale.mean, .deviation = scale.deviation, .kind = kind};
     if (kind == TargetKind::count) column.largest = target.largest;
+    if (kind == TargetKind::number) column.bounds = bounds_of(target, own.deviation);
     return column;
+  }
+
+  Bounds bounds_of(const KnownTarget& target, double deviation) const {
+    if (options_.bounds) return *options_.bounds;
+    return natural_bounds(target.smallest, target.largest, deviation);
   }
 
   void require_only(const std::string& name, const std::string& kind) const {

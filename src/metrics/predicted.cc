@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include <dma/special/normal.h>
 #include <dma/special/quadrature.h>
@@ -50,6 +51,14 @@ Gaussians gaussians_of(const Predicted& p) {
   if (p.parts.empty()) append({p.mean, p.epistemic_std, p.noise_std, p.noise_spread}, all);
   for (const PredictedPart& part : p.parts) append(part, all);
   return all;
+}
+
+double cdf_of(const Gaussians& all, double y) {
+  double sum = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    sum += all.weight[k] * special::normal_cdf((y - all.mean[k]) / all.deviation[k]);
+  }
+  return sum;
 }
 
 // F(x), and the density there.
@@ -130,7 +139,7 @@ double Predicted::quantile(double probability) const {
   if (family == Family::count) return detail::CountMixture(*this).quantile(probability);
   const double value =
       quantile_of(gaussians_of(*this), probability, special::normal_quantile(probability));
-  return family == Family::amount ? std::exp(value) : value;
+  return family == Family::amount ? std::exp(value) : std::clamp(value, bounds.low, bounds.high);
 }
 
 // Around one mean both ends are as far away.
@@ -143,15 +152,20 @@ Interval Predicted::interval(const CentralLevel& central) const {
   }
   const Gaussians all = gaussians_of(*this);
   const double upper = quantile_of(all, high, central.quantile);
-  if (family == Family::number && parts.size() <= 1) return {mean - (upper - mean), upper};
-  const double lower = quantile_of(all, low, -central.quantile);
-  return family == Family::amount ? Interval{std::exp(lower), std::exp(upper)}
-                                  : Interval{lower, upper};
+  const bool is_even = family == Family::number && parts.size() <= 1;
+  const double centre = all.mean.front();
+  const double lower =
+      is_even ? centre - (upper - centre) : quantile_of(all, low, -central.quantile);
+  if (family == Family::amount) return {std::exp(lower), std::exp(upper)};
+  return {std::clamp(lower, bounds.low, bounds.high), std::clamp(upper, bounds.low, bounds.high)};
 }
 
 // Of a Gaussian, on the scale that the parts speak of.
 Interval Predicted::function_interval(const CentralLevel& central) const {
-  if (family == Family::number) return Predicted{mean, epistemic_std, 0}.interval(central);
+  if (family == Family::number) {
+    const double reach = central.quantile * epistemic_std;
+    return {std::max(bounds.low, mean - reach), std::min(bounds.high, mean + reach)};
+  }
   const Predicted logs = mixture_of(parts);
   const double reach = central.quantile * logs.epistemic_std;
   return {std::exp(logs.mean - reach), std::exp(logs.mean + reach)};
@@ -194,11 +208,7 @@ double Predicted::cdf(double y) const {
   if (family == Family::count) return detail::CountMixture(*this).cdf(y);
   const double x = family == Family::amount ? log_of_amount(y) : y;
   const Gaussians all = gaussians_of(*this);
-  double sum = 0;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    sum += all.weight[k] * special::normal_cdf((x - all.mean[k]) / all.deviation[k]);
-  }
-  return sum;
+  return cdf_of(all, x);
 }
 
 double Predicted::central_probability(double y) const {
@@ -217,28 +227,46 @@ double Predicted::central_probability(double y) const {
 
 namespace {
 
-// The integral of (F(x) - 1[y <= x])^2 over all amounts but the one in 2000 at each end, which may have no mean: by the
-// trapezoidal rule in log x.
-double crps_of_amount(const Gaussians& all, double y) {
-  constexpr double left_out = 5e-4;
+constexpr double left_out_of_crps = 5e-4;  // of the probability, at each end
+
+// The integral of (F(x) - 1[y <= x])^2 from low to high, which enclose y, by the trapezoidal rule; unit(x) is how long a
+// step is there.
+template <class F, class Unit>
+double squares_apart(const F& probability, double low, double y, double high, const Unit& unit) {
   constexpr int steps = 200;
-  const double z = special::normal_quantile(left_out);
-  const double at = log_of_amount(y);
-  const double low = std::min(at, quantile_of(all, left_out, z));
-  const double high = std::max(at, quantile_of(all, 1 - left_out, -z));
   const auto between = [&](double begin, double end, bool reached) {
     if (!(end > begin) || std::isinf(begin)) return 0.0;
     const double step = (end - begin) / steps;
     double sum = 0;
     for (int k = 0; k <= steps; ++k) {
       const double x = begin + k * step;
-      const double probability = below(all, x).probability;
-      const double apart = reached ? 1 - probability : probability;
-      sum += (k == 0 || k == steps ? 0.5 : 1) * apart * apart * std::exp(x);
+      const double apart = reached ? 1 - probability(x) : probability(x);
+      sum += (k == 0 || k == steps ? 0.5 : 1) * apart * apart * unit(x);
     }
     return step * sum;
   };
-  return between(low, at, false) + between(at, high, true);
+  return between(low, y, false) + between(y, high, true);
+}
+
+// Of all amounts but the one in 2000 at each end, which may have no mean; in steps of log x.
+double crps_of_amount(const Gaussians& all, double y) {
+  const double z = special::normal_quantile(left_out_of_crps);
+  const double at = log_of_amount(y);
+  const double low = std::min(at, quantile_of(all, left_out_of_crps, z));
+  const double high = std::max(at, quantile_of(all, 1 - left_out_of_crps, -z));
+  return squares_apart([&](double x) { return below(all, x).probability; }, low, at, high,
+                       [](double x) { return std::exp(x); });
+}
+
+// What lies beyond the bounds is at their ends.
+double crps_between(const Gaussians& all, const Bounds& bounds, double y) {
+  const double z = special::normal_quantile(left_out_of_crps);
+  const double low = std::clamp(quantile_of(all, left_out_of_crps, z), bounds.low, bounds.high);
+  const double high =
+      std::clamp(quantile_of(all, 1 - left_out_of_crps, -z), bounds.low, bounds.high);
+  const double at = std::clamp(y, low, high);
+  const auto probability = [&](double x) { return below(all, x).probability; };
+  return squares_apart(probability, low, at, high, [](double) { return 1.0; }) + std::abs(y - at);
 }
 
 }  // namespace
@@ -248,6 +276,7 @@ double Predicted::crps(double y) const {
   if (family == Family::count) return detail::CountMixture(*this).ranked_score(y);
   const Gaussians all = gaussians_of(*this);
   if (family == Family::amount) return crps_of_amount(all, y);
+  if (bounds.any()) return crps_between(all, bounds, y);
   double sum = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
     sum += all.weight[k] * mean_distance(y - all.mean[k], all.deviation[k]);
@@ -280,21 +309,60 @@ Interval quartiles_for(const Predicted& mixture) {
 
 namespace {
 
-void set_amount_moments(Predicted& mixture) {
-  const Gaussians all = gaussians_of(mixture);
-  const double one_below = special::normal_cdf(-1.0);
-  const double deviation =
-      (std::exp(quantile_of(all, 1 - one_below, 1)) - std::exp(quantile_of(all, one_below, -1))) /
-      2;
+constexpr double one_below = 0.15865525393145705;  // Phi(-1)
+
+// Half the distance between the quantiles that a Gaussian has one deviation away.
+double scale_of(Gaussians all) {
+  if (all.size() == 1) return all.deviation.front();
+  const double widest = *std::max_element(all.deviation.begin(), all.deviation.end());
+  const auto [least, most] = std::minmax_element(all.mean.begin(), all.mean.end());
+  const double apart = *most - *least;
+  if (widest == 0 && apart == 0) return 0;
+  if (apart == 0) return quantile_of(all, 1 - one_below, 1) - *most;
+  // What is known exactly has no density to find a quantile by.
+  constexpr double nearly_exact = 1e-6;
+  const double least_deviation = nearly_exact * std::max(widest, apart);
+  for (double& deviation : all.deviation) deviation = std::max(deviation, least_deviation);
+  return (quantile_of(all, 1 - one_below, 1) - quantile_of(all, one_below, -1)) / 2;
+}
+
+// Multiplies both deviations, so that that of the whole is this one.
+void set_deviation(double deviation, Predicted& mixture) {
+  if (mixture.stddev() == 0) return;
   const double unit = deviation / mixture.stddev();
-  mixture.mean = std::exp(quantile_of(all, 0.5, 0));
   mixture.epistemic_std *= unit;
   mixture.noise_std *= unit;
 }
 
+// Of the noise, and what is left of that of the whole.
+void set_deviations(Predicted& mixture) {
+  Gaussians noise;
+  bool is_known = true;  // the function, exactly
+  for (const PredictedPart& part : mixture.parts) {
+    append({0, 0, part.noise_std, part.noise_spread, part.weight}, noise);
+    is_known = is_known && part.epistemic_std == 0 && part.mean == mixture.parts.front().mean;
+  }
+  Gaussians all = gaussians_of(mixture);
+  if (all.size() == 1) return;  // a Gaussian
+  const double whole = scale_of(std::move(all));
+  mixture.noise_std = std::min(scale_of(std::move(noise)), whole);
+  const double share = mixture.noise_std / whole;
+  mixture.epistemic_std = is_known || whole == 0 ? 0 : whole * std::sqrt((1 - share) * (1 + share));
+  if (is_known) mixture.noise_std = whole;
+}
+
+void set_amount_moments(Predicted& mixture) {
+  const Gaussians all = gaussians_of(mixture);
+  mixture.mean = std::exp(quantile_of(all, 0.5, 0));
+  set_deviation(
+      (std::exp(quantile_of(all, 1 - one_below, 1)) - std::exp(quantile_of(all, one_below, -1))) /
+          2,
+      mixture);
+}
+
 }  // namespace
 
-Predicted mixture_of(std::vector<PredictedPart> parts, Family family) {
+Predicted mixture_of(std::vector<PredictedPart> parts, Family family, const Bounds& bounds) {
   Predicted mixture{0, 0, 0, 0, std::move(parts)};
   const Interval range = quartiles_for(mixture);
   const auto mean_of = [&](const auto& value) {
@@ -321,9 +389,15 @@ Predicted mixture_of(std::vector<PredictedPart> parts, Family family) {
     return part.noise_spread * part.noise_spread + apart * apart;
   }));
   mixture.family = family;
-  if (std::isnan(mixture.mean)) return mixture;  // a part is not known
+  if (!std::isfinite(mixture.mean + mixture.stddev())) return mixture;  // a part is not known
+  if (family == Family::count) {
+    detail::set_count_moments(range, mixture);
+    return mixture;
+  }
+  set_deviations(mixture);
   if (family == Family::amount) set_amount_moments(mixture);
-  if (family == Family::count) detail::set_count_moments(range, mixture);
+  mixture.bounds = bounds;
+  mixture.mean = std::clamp(mixture.mean, bounds.low, bounds.high);
   return mixture;
 }
 

@@ -387,6 +387,28 @@ KnownRows names_of(const EncodedRows& rows) {
   return names;
 }
 
+// New categories are learnt together, in the column that others share: from then on that says something. Bounds that were
+// assumed do not hold if a row lies beyond them.
+Encoder encoder_after(const Encoder& encoder, const EncodedRows& fresh, ChangeReport& report) {
+  Encoder next = encoder;
+  for (const UnseenCell& cell : fresh.unseen) {
+    FeatureColumn& feature = next.features[cell.feature];
+    if (feature.kind == ColumnKind::categorical) feature.others = true;
+  }
+  for (std::size_t k = 0; k < next.targets.size(); ++k) {
+    TargetColumn& target = next.targets[k];
+    bool hold = true;
+    for (std::size_t n = k; target.bounds.any() && n < fresh.targets.size();
+         n += next.targets.size()) {
+      hold = hold && target.bounds.contain(target.decoded(fresh.targets[n]));
+    }
+    if (hold) continue;
+    target.bounds = {};
+    report.unbounded.push_back(target.name);
+  }
+  return next;
+}
+
 DataError no_rows(const Table& table, const EncodedRows& rows) {
   return DataError(table.source + ": no row has a target" +
                    (rows.without_weight > 0 ? " and a weight above 0" : ""));
@@ -404,6 +426,10 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
   report.rows_without_target = fresh.without_target;
   report.rows_without_weight = fresh.without_weight;
   report.rows_known = count_known(fresh.hashes, model_);
+  report.unlike = fresh.unlike;
+  report.new_rows_nll =
+      detail::mean_nll(predict_encoded(fresh), {fresh.targets, fresh.weights}, encoder());
+  const Encoder next_encoder = encoder_after(encoder(), fresh, report);
   detail::merge_copies(fresh);
   detail::shuffle(fresh, model_.options.seed);
   Plan plan =
@@ -413,11 +439,10 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
                    std::move(fresh.weights)};
   plan.change.append = added;
   plan.remaining.append(added.data());
-  report.new_rows_nll = detail::mean_nll(predict_encoded(added.inputs, added.rows),
-                                         added.data().weighted_targets(), encoder());
   const bool all = options.data != nullptr;
   set_model(finish(model_, plan, {all ? plan.remaining : added, all ? "all rows" : "the new rows"},
                    options, report));
+  model_.encoder = next_encoder;
   report.seconds = seconds_since(start);
   return report;
 }

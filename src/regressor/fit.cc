@@ -229,32 +229,44 @@ std::size_t most_epochs(const std::vector<FitResult>& results) {
 
 namespace {
 
-// On the scale that the parts speak of.
-double noise_of_parts(const Predicted& predicted, int unit) {
+// Of the logarithm of a count's rate.
+double mean_square_noise(const Predicted& predicted) {
   double sum = 0;
   for (const PredictedPart& part : predicted.parts) {
-    const double noise = std::scalbn(part.noise_std, -unit);
-    sum += part.weight * noise * noise;
+    sum += part.weight * part.noise_std * part.noise_std;
   }
   return sum;
 }
 
-// Root of the mean variance over rows. The unit is a power of two near the target's deviation, so no digit changes, and
-// no square overflows or underflows, whatever the size of the targets.
-double mean_noise(const std::vector<Predicted>& predicted, const Targets& targets,
-                  std::size_t target, const Encoder& encoder) {
+// The noise is less than this in half of the rows, by their weights; 0 if there are none.
+double median(std::vector<std::pair<double, double>> values_and_weights) {
+  std::sort(values_and_weights.begin(), values_and_weights.end());
+  double all = 0;
+  for (const auto& [value, weight] : values_and_weights) all += weight;
+  double below = 0;
+  for (const auto& [value, weight] : values_and_weights) {
+    below += weight;
+    if (2 * below >= all) return value;
+  }
+  return 0;
+}
+
+// One number for the noise of all rows, which may differ.
+double usual_noise(const std::vector<Predicted>& predicted, const Targets& targets,
+                   std::size_t target, const Encoder& encoder) {
   if (encoder.has_classes()) return 0;
-  const int unit = encoder.has_counts() ? 0 : std::ilogb(encoder.targets[target].deviation);
-  double sum = 0;
-  double count = 0;
+  std::vector<std::pair<double, double>> noise;
+  const bool is_amount = encoder.targets[target].kind == TargetKind::amount;
   for (std::size_t n = target; n < predicted.size(); n += encoder.targets.size()) {
     if (std::isnan(predicted[n].mean)) continue;
-    const double weight = targets.weight(n / encoder.targets.size());
-    count += weight;
-    sum += weight * noise_of_parts(predicted[n], unit);
+    const Predicted& p = predicted[n];
+    const double own = encoder.has_counts() ? mean_square_noise(p)
+                       : is_amount          ? mixture_of(p.parts).noise_std
+                                            : p.noise_std;
+    noise.emplace_back(own, targets.weight(n / encoder.targets.size()));
   }
-  if (encoder.has_counts()) return std::sqrt(1 / special::inverse_trigamma(sum / count));
-  return std::scalbn(std::sqrt(sum / count), unit);
+  const double usual = median(std::move(noise));
+  return encoder.has_counts() ? std::sqrt(1 / special::inverse_trigamma(usual)) : usual;
 }
 
 // Converts to the targets' own units: a density per unit of the target.
@@ -296,6 +308,29 @@ std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, std::
   return mix_members(parts, rows, model.members, model.encoder);
 }
 
+void set_probabilities_below(const std::vector<Predicted>& predicted, const Targets& targets,
+                             const std::vector<std::size_t>& copies, Model& model) {
+  constexpr std::size_t most = 10'000;
+  model.probabilities_below.clear();
+  model.held_out_below = false;
+  const Encoder& encoder = model.encoder;
+  const TargetKind kind = encoder.targets.front().kind;
+  const bool is_known = kind == TargetKind::number || kind == TargetKind::amount;
+  if (!is_known || !encoder.weight.empty()) return;
+  const std::size_t count = encoder.targets.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    std::vector<double> below;
+    for (std::size_t n = k; n < predicted.size() && below.size() < most; n += count) {
+      if (std::isnan(predicted[n].mean)) continue;
+      const double y = encoder.targets[k].decoded(targets.values[n]);
+      below.insert(below.end(), copies.empty() ? 1 : copies[n / count], predicted[n].cdf(y));
+    }
+    below.resize(std::min(below.size(), most));
+    std::sort(below.begin(), below.end());
+    model.probabilities_below.push_back(std::move(below));
+  }
+}
+
 void report_fit(const std::vector<FitResult>& results, const std::vector<Predicted>& held_out,
                 const Rows& rows, Model& model) {
   FitReport& report = model.report;
@@ -313,6 +348,7 @@ void report_fit(const std::vector<FitResult>& results, const std::vector<Predict
     report.ledger_bytes += result.ledger_bytes;
     report.certificate.bounded += result.certificate.bounded;
   }
+  set_probabilities_below(held_out, rows.data().weighted_targets(), model.row_copies, model);
   report.cavity.clear();
   report.held_out.clear();
   report.noise_std.clear();
@@ -321,7 +357,7 @@ void report_fit(const std::vector<FitResult>& results, const std::vector<Predict
     const Targets targets = rows.data().weighted_targets();
     report.cavity.push_back(score_target(held_out, targets, encoder, k));
     report.held_out.push_back(held_out_rows(held_out, targets, encoder, k));
-    report.noise_std.push_back(mean_noise(held_out, targets, k, encoder));
+    report.noise_std.push_back(usual_noise(held_out, targets, k, encoder));
     const double floor = std::sqrt(least_noise_variance) * encoder.targets[k].deviation;
     report.noise_at_floor.push_back(!encoder.has_classes() && !encoder.has_counts() &&
                                     report.noise_std.back() < 1.01 * floor);

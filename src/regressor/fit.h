@@ -59,6 +59,11 @@ std::vector<Predicted> mixed_cavity(const std::vector<FitResult>& results, std::
 std::size_t most_epochs(const std::vector<FitResult>& results);
 Stopped why_stopped(const std::vector<FitResult>& results);
 
+// Of predictions of rows that were not learnt, rows x targets: how probable it was that a target is smaller. Those that are
+// NaN are left out; weights other than those of copies are not understood, and then nothing is known.
+void set_probabilities_below(const std::vector<Predicted>& predicted, const Targets& targets,
+                             const std::vector<std::size_t>& copies, Model& model);
+
 // Scores in the target's own unit; predictions that are NaN are left out.
 Metrics score_target(const std::vector<Predicted>& predicted, const Targets& targets,
                      const Encoder& encoder, std::size_t target);

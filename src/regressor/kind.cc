@@ -59,6 +59,7 @@ double held_out_nll(const Table& table, const RegressorOptions& asked, TargetKin
                                  .drop = asked.drop,
                                  .categorical = asked.categorical,
                                  .keep_ids = asked.keep_ids,
+                                 .bounds = Bounds{},  // an amount has none either
                                  .hidden = {trial_units},
                                  .belief = BeliefKind::joint,
                                  .epochs = trial_epochs,

@@ -60,6 +60,9 @@ Predicted in_own_units(Predicted standardised, const TargetColumn& target) {
   if (target.kind == TargetKind::amount) {
     return mixture_of(std::move(standardised.parts), Family::amount);
   }
+  if (target.bounds.any()) {
+    return mixture_of(std::move(standardised.parts), Family::number, target.bounds);
+  }
   return standardised;
 }
 

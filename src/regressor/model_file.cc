@@ -41,6 +41,9 @@ Tensor tensor(std::string name, const std::vector<T>& numbers) {
           {std::as_bytes(std::span(numbers))}};
 }
 
+std::string below_name(std::size_t target) {
+  return "probabilities_below." + std::to_string(target);
+}
 std::string member_name(std::size_t member) { return "member." + std::to_string(member) + "."; }
 
 // Formats 2 to 7 hold some numbers of a joint member as JSON; adds them as arrays.
@@ -225,6 +228,19 @@ void make_targets_numbers(Json& json) {
   }
 }
 
+// Numbers were predicted anywhere. Rare categories shared a column if there were 50 others.
+void complete_bounds_and_others(Json& json) {
+  const Json none = Bounds{};
+  json.at("options")["bounds"] = none;
+  for (Json& target : json.at("encoder").at("targets")) target["bounds"] = none;
+  constexpr std::size_t most = 50;
+  for (Json& feature : json.at("encoder").at("features")) {
+    const Json& categories = feature.at("categories");
+    const bool has_empty = !categories.empty() && categories.back() == "";
+    feature["others"] = categories.size() - (has_empty ? 1 : 0) >= most;
+  }
+}
+
 // Before format 9 the epochs of a joint belief were those of its first stage, and 40 was the default; three settled epochs
 // ended it, and one ended the fit of independent weights.
 void translate(RegressorOptions& options) {
@@ -246,6 +262,9 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
     require(file, !is_alone || encoder.targets.size() == 1,
             "a class or a count is not the only target");
     require(file, target.kind != TargetKind::automatic, "a target is not of its kind");
+    const Bounds& bounds = target.bounds;
+    require(file, bounds.low < bounds.high && (!bounds.any() || target.kind == TargetKind::number),
+            "the bounds of a target are not valid");
     require(file,
             target.kind != TargetKind::count ||
                 (target.mean > 0 && target.largest >= target.mean && std::isfinite(target.largest)),
@@ -349,6 +368,23 @@ std::vector<double> numbers_of(const std::vector<HeldOutRow>& rows) {
   return numbers;
 }
 
+void read_probabilities_below(const SafetensorsFile& file, const Json& json, Model& model) {
+  json.at("held_out_below").get_to(model.held_out_below);
+  std::size_t targets = 0;
+  json.at("probabilities_below").get_to(targets);
+  require(file, targets == 0 || targets == model.encoder.targets.size(),
+          "its calibration does not match its targets");
+  for (std::size_t k = 0; k < targets; ++k) {
+    const std::string name = below_name(k);
+    model.probabilities_below.push_back(file.read<double>(name, file.shape(name)));
+    const std::vector<double>& below = model.probabilities_below.back();
+    require(file,
+            std::is_sorted(below.begin(), below.end()) &&
+                std::all_of(below.begin(), below.end(), [](double p) { return p >= 0 && p <= 1; }),
+            "its calibration is not valid");
+  }
+}
+
 Model model_from(const SafetensorsFile& file, int version) {
   Json json = detail::parse_json(file.metadata("model"), deepest);
   complete(json.at("report"), version);
@@ -367,6 +403,7 @@ Model model_from(const SafetensorsFile& file, int version) {
     json.at("encoder")["decimal_comma"] = false;
     for (Json& feature : json.at("encoder").at("features")) feature["parts"] = Json::array();
   }
+  if (version < 18) complete_bounds_and_others(json);
   model.options = options_from(json.at("options"));
   if (version < 9) translate(model.options);
   detail::validate(model.options);
@@ -385,6 +422,7 @@ Model model_from(const SafetensorsFile& file, int version) {
     model.row_weights = file.read<double>("row_weights", file.shape("row_weights"));
     model.row_copies = read_sizes(file, "row_copies");
   }
+  if (version >= 18) read_probabilities_below(file, json, model);
   check_rows(file, model);
   if (version < 11) {
     read_old_members(file, version, json, model);
@@ -499,6 +537,9 @@ auto lay_out(const Model& whole, const SaveOptions& options, const Take& take) {
   std::vector<Tensor> tensors{
       tensor("batch_rows", batch_rows), tensor("row_hashes", model.row_hashes),
       tensor("row_weights", model.row_weights), tensor("row_copies", row_copies)};
+  for (std::size_t k = 0; k < model.probabilities_below.size(); ++k) {
+    tensors.push_back(tensor(below_name(k), model.probabilities_below[k]));
+  }
   std::vector<std::vector<double>> held_out(model.encoder.targets.size());
   for (std::size_t k = 0; k < held_out.size(); ++k) {
     if (k < model.report.held_out.size()) held_out[k] = numbers_of(model.report.held_out[k]);
@@ -515,6 +556,8 @@ auto lay_out(const Model& whole, const SaveOptions& options, const Take& take) {
   Json json{{"options", to_json(model.options)},
             {"encoder", model.encoder},
             {"members", std::move(members)},
+            {"probabilities_below", model.probabilities_below.size()},
+            {"held_out_below", model.held_out_below},
             {"report", report_json(model.report)}};
   if (!model.calibrations.empty()) json["calibrations"] = model.calibrations;
   const detail::Metadata metadata{

@@ -10,6 +10,7 @@ StrictJson to_json(const RegressorOptions& options) {
           {"drop", std::vector<std::string>(options.drop)},
           {"categorical", std::vector<std::string>(options.categorical)},
           {"keep_ids", options.keep_ids},
+          {"bounds", options.bounds ? StrictJson(*options.bounds) : StrictJson()},
           {"hidden", options.hidden},
           {"slope", options.slope ? StrictJson(*options.slope) : StrictJson()},
           {"belief", options.belief},
@@ -38,6 +39,7 @@ RegressorOptions options_from(const StrictJson& json) {
   options.drop = json.at("drop").get<std::vector<std::string>>();
   options.categorical = json.at("categorical").get<std::vector<std::string>>();
   json.at("keep_ids").get_to(options.keep_ids);
+  if (!json.at("bounds").is_null()) options.bounds = json.at("bounds").get<Bounds>();
   json.at("hidden").get_to(options.hidden);
   if (!json.at("slope").is_null()) options.slope = json.at("slope").get<double>();
   json.at("belief").get_to(options.belief);

@@ -1,6 +1,7 @@
 // regressor/model_json.h: the parts of a model that are not arrays, as JSON.
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include <dma/regressor/model.h>
@@ -52,15 +53,28 @@ NLOHMANN_JSON_SERIALIZE_ENUM(DatePart, {{DatePart::year, "year"},
                                         {DatePart::month, "month"},
                                         {DatePart::weekday, "weekday"},
                                         {DatePart::day, "day"}})
+// An end that is infinite is null.
+inline void to_json(detail::StrictJson& json, const Bounds& bounds) {
+  const auto end = [](double value) {
+    return std::isinf(value) ? detail::StrictJson() : detail::StrictJson(value);
+  };
+  json = {{"low", end(bounds.low)}, {"high", end(bounds.high)}, {"assumed", bounds.assumed}};
+}
+inline void from_json(const detail::StrictJson& json, Bounds& bounds) {
+  bounds = {};
+  if (!json.at("low").is_null()) json.at("low").get_to(bounds.low);
+  if (!json.at("high").is_null()) json.at("high").get_to(bounds.high);
+  json.at("assumed").get_to(bounds.assumed);
+}
 DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, reach, indicator, text, dates,
-                    parts, categories)
+                    parts, categories, others)
 NLOHMANN_JSON_SERIALIZE_ENUM(TargetKind, {{TargetKind::automatic, "auto"},
                                           {TargetKind::number, "number"},
                                           {TargetKind::classes, "class"},
                                           {TargetKind::amount, "amount"},
                                           {TargetKind::count, "count"}})
 DMA_MEMBERS_AS_JSON(TargetColumn, name, mean, deviation, kind, largest, classes, class_rows, text,
-                    reason)
+                    reason, bounds)
 DMA_MEMBERS_AS_JSON(DroppedColumn, name, reason)
 DMA_MEMBERS_AS_JSON(Encoder, features, targets, dropped, weight, decimal_comma)
 DMA_MEMBERS_AS_JSON(ReliabilityBin, rows, confidence, accuracy)

@@ -7,11 +7,13 @@
 #include <dma/regressor/model_file.h>
 
 #include "base/require.h"
+#include "data/cells.h"
 #include "data/message.h"
 #include "data/utf8.h"
 #include "regressor/fit.h"
 #include "regressor/kind.h"
 #include "regressor/mixture.h"
+#include "regressor/unseen.h"
 
 namespace dma {
 
@@ -23,6 +25,8 @@ void detail::validate(const RegressorOptions& options) {
           "the noise must be positive and finite");
   for (const std::size_t units : options.hidden)
     require(units > 0, "a hidden layer must have at least 1 unit");
+  require(!options.bounds || options.bounds->low < options.bounds->high,
+          "the lower bound must be below the upper one");
   require(options.seconds >= 0 && std::isfinite(options.seconds),
           "the seconds must be a number from 0 on");
 }
@@ -55,15 +59,25 @@ Encoder detail::finish(const EncoderBuilder& builder, const std::string& source)
   return encoder;
 }
 
+namespace {
+
+// A noise or bounds can only be given for a number.
+bool is_of_number(const RegressorOptions& options) {
+  return options.noise || (options.bounds && options.bounds->any());
+}
+
+}  // namespace
+
 EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
-  const bool is_number = options.kind == TargetKind::automatic && options.noise;
+  const bool is_number = options.kind == TargetKind::automatic && is_of_number(options);
   return EncoderBuilder({.targets = options.target,
                          .kind = is_number ? TargetKind::number : options.kind,
                          .weight = options.weight,
                          .features = options.features,
                          .drop = options.drop,
                          .categorical = options.categorical,
-                         .keep_ids = options.keep_ids});
+                         .keep_ids = options.keep_ids,
+                         .bounds = options.bounds});
 }
 
 double FitReport::rows_per_second() const {
@@ -97,7 +111,7 @@ Encoder Regressor::encoder_for(const Table& table, const RegressorOptions& optio
   };
   Encoder encoder = fit(options.kind);
   const bool is_open = options.kind == TargetKind::automatic &&
-                       encoder.targets.front().kind == TargetKind::number && !options.noise;
+                       encoder.targets.front().kind == TargetKind::number && !is_of_number(options);
   if (!is_open) return encoder;
   const detail::ChosenKind chosen = detail::choose_kind(table, options);
   if (chosen.kind == TargetKind::amount) encoder = fit(TargetKind::amount);
@@ -153,8 +167,55 @@ std::vector<Predicted> Regressor::predict_encoded(const std::vector<double>& inp
 }
 
 std::vector<Predicted> Regressor::predict(const Table& table, std::size_t threads) const {
-  const EncodedRows rows = model_.encoder.encode_inputs(table);
-  return predict_encoded(rows.inputs, rows.rows, threads);
+  return predict_encoded(model_.encoder.encode_inputs(table), threads);
+}
+
+std::vector<Predicted> Regressor::predict_encoded(const EncodedRows& rows,
+                                                  std::size_t threads) const {
+  auto predicted = predict_encoded(rows.inputs, rows.rows, threads);
+  if (rows.unseen.empty()) return predicted;
+  detail::predict_unseen(
+      encoder(), rows,
+      [&](std::span<const double> inputs, std::size_t count) {
+        return lazy_->mixture->predict(model_, inputs, count, threads);
+      },
+      predicted);
+  return predicted;
+}
+
+Tails Regressor::calibrated_tails(double level, std::size_t target) const {
+  const TargetKind kind = encoder().targets[target].kind;
+  if (kind != TargetKind::number && kind != TargetKind::amount) {
+    throw DataError("intervals can be calibrated of a number or an amount, not of a " +
+                    std::string(name_of(kind)));
+  }
+  if (model_.probabilities_below.empty()) {
+    throw DataError(
+        "the model does not know how rows that it had not learnt were predicted, so its intervals "
+        "cannot be calibrated; fit it again with --holdout and --intervals calibrated");
+  }
+  const std::vector<double>& below = model_.probabilities_below[target];
+  if (const auto tails = dma::calibrated_tails(below, level)) return *tails;
+  throw DataError("calibrating an interval of level " + as_text(level) + " takes " +
+                  std::to_string(rows_to_calibrate(level)) +
+                  " rows that were not learnt, and the model knows " +
+                  std::to_string(below.size()));
+}
+
+void Regressor::calibrate_intervals(const Table& table) {
+  const EncodedRows rows = encoder().encode(table, UseWeights::if_there);
+  detail::set_probabilities_below(predict_encoded(rows, model_.options.threads),
+                                  {rows.targets, rows.weights}, rows.copies, model_);
+  model_.held_out_below = true;
+}
+
+void Regressor::set_bounds(const Bounds& bounds) {
+  for (TargetColumn& target : model_.encoder.targets) {
+    if (target.kind != TargetKind::number) {
+      throw NetworkError("bounds can only be given for a number");
+    }
+    target.bounds = bounds;
+  }
 }
 
 std::vector<Metrics> Regressor::evaluate(const Table& table, std::size_t threads) const {
@@ -163,7 +224,7 @@ std::vector<Metrics> Regressor::evaluate(const Table& table, std::size_t threads
     throw DataError(table.source + ": no row has a target" +
                     (rows.without_weight > 0 ? " and a weight above 0" : ""));
   }
-  const auto predicted = predict_encoded(rows.inputs, rows.rows, threads);
+  const auto predicted = predict_encoded(rows, threads);
   std::vector<Metrics> metrics;
   for (std::size_t k = 0; k < encoder().targets.size(); ++k) {
     metrics.push_back(detail::score_target(predicted, {rows.targets, rows.weights}, encoder(), k));

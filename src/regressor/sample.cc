@@ -218,9 +218,10 @@ std::vector<double> Regressor::sample(const Table& table, std::size_t count, std
     observe_all(m, choice.of(m), random, from, values);
   }
   for (std::size_t n = 0; n < values.size(); ++n) {
-    if (encoder().targets[n % from.targets()].kind == TargetKind::amount) {
-      values[n] = std::exp(values[n]);
-    }
+    const TargetColumn& target = encoder().targets[n % from.targets()];
+    values[n] = target.kind == TargetKind::amount
+                    ? std::exp(values[n])
+                    : std::clamp(values[n], target.bounds.low, target.bounds.high);
   }
   return values;
 }

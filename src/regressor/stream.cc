@@ -467,7 +467,7 @@ std::vector<Metrics> evaluate_stream(const Regressor& model, const StreamedFile&
     if (file.holdout > 0) piece = split.choose(piece, true);
     const EncodedRows rows = encoder.encode(piece, UseWeights::if_there);
     if (rows.rows == 0) continue;
-    const auto predicted = model.predict_encoded(rows.inputs, rows.rows, threads);
+    const auto predicted = model.predict_encoded(rows, threads);
     for (std::size_t k = 0; k < metrics.size(); ++k) {
       metrics[k] = merged(
           metrics[k], detail::score_target(predicted, {rows.targets, rows.weights}, encoder, k));

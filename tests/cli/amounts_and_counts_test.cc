@@ -12,6 +12,7 @@
 namespace {
 
 using dma::test::expect_refusal;
+using dma::test::expect_said;
 using dma::test::Outcome;
 using dma::test::parsed;
 using dma::test::quick;
@@ -19,10 +20,6 @@ using dma::test::run;
 using dma::test::Scratch;
 using dma::test::shell_word;
 using nlohmann::json;
-
-void expect_said(const std::string& text, std::initializer_list<const char*> all) {
-  for (const char* said : all) EXPECT_NE(text.find(said), std::string::npos) << text << said;
-}
 
 std::vector<double> numbers_of(const std::string& line) {
   std::vector<double> numbers;
@@ -68,7 +65,8 @@ TEST(Counts, FromFitToReport) {
               {"visits: count, mean", "whole numbers from 0 on", "--kind class or number"});
   expect_said(fitted.out, {"over-dispersion", "the variance is mean +"});
 
-  const Outcome predicted = run("predict " + model + " " + data + " --counts 2 --level 0.8");
+  const Outcome predicted =
+      run("predict " + model + " " + data + " --counts 2 --level 0.8 --digits all");
   std::istringstream lines(predicted.out);
   std::string line;
   std::getline(lines, line);

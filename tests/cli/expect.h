@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -23,6 +24,11 @@ inline void expect_refusal(const Outcome& outcome, const std::string& said, int 
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err << "wanted: " << said;
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), status) << outcome.err;
+}
+
+// Says all of these.
+inline void expect_said(const std::string& text, std::initializer_list<const char*> all) {
+  for (const char* said : all) EXPECT_NE(text.find(said), std::string::npos) << text << said;
 }
 
 }  // namespace dma::test

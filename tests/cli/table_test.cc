@@ -17,6 +17,7 @@ namespace {
 
 using dma::test::content;
 using dma::test::expect_refusal;
+using dma::test::expect_said;
 using dma::test::Fitted;
 using dma::test::Outcome;
 using dma::test::parsed;
@@ -218,7 +219,7 @@ TEST(FitStream, AnInterruptSavesWhatThereIs) {
 TEST(Predict, WritesTheColumnsPromised) {
   const Fitted fitted;
   const Outcome outcome =
-      run("predict " + shell_word(fitted.model) + " " + shell_word(fitted.data));
+      run("predict " + shell_word(fitted.model) + " " + shell_word(fitted.data) + " --digits all");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.out.substr(0, outcome.out.find('\n')),
             "mean,std,epistemic_std,noise_std,lower,upper");
@@ -245,17 +246,161 @@ TEST(Predict, WritesTheColumnsPromised) {
   EXPECT_EQ(rows, 100U);
   // Standard input, a file and any number of threads give the same bytes.
   const std::string out = fitted.scratch.path("out.csv");
-  const Outcome piped = shell("$DMA predict " + shell_word(fitted.model) + " --threads 1 <" +
-                              shell_word(fitted.data));
+  const Outcome piped = shell("$DMA predict " + shell_word(fitted.model) +
+                              " --digits all --threads 1 <" + shell_word(fitted.data));
   EXPECT_EQ(piped.out, outcome.out);
   const json report =
       parsed(run("predict " + shell_word(fitted.model) + " " + shell_word(fitted.data) +
-                 " --threads 2 --json -o " + shell_word(out)));
+                 " --digits all --threads 2 --json -o " + shell_word(out)));
   EXPECT_EQ(report["rows"], 100);
   EXPECT_EQ(content(out), outcome.out);
   expect_refusal(
       run("predict " + shell_word(fitted.model) + " " + shell_word(fitted.data) + " --json"), "-o",
       2);
+}
+
+// Three digits of the deviation by default, as many as asked for otherwise.
+TEST(Predict, WritesAsManyDigitsAsTheDeviationWarrants) {
+  const Fitted fitted;
+  const std::string predict = "predict " + shell_word(fitted.model) + " ";
+  const std::string row = shell_word(fitted.scratch.file("row.csv", "a,b\n0.5,-0.5\n"));
+  const auto cells = [&](const std::string& more) {
+    std::istringstream line(run(predict + row + more).out);
+    std::string cell;
+    std::getline(line, cell);
+    std::vector<std::string> all;
+    while (std::getline(line, cell, ',')) all.push_back(cell);
+    return all;
+  };
+  const auto usual = cells("");
+  const auto all = cells(" --digits all");
+  ASSERT_EQ(usual.size(), 6U);
+  const double deviation = std::stod(all[1]);
+  ASSERT_TRUE(deviation > 0.1 && deviation < 1) << deviation;
+  EXPECT_EQ(usual[1].size(), 5U) << usual[1];  // 0.345
+  for (std::size_t k = 0; k < 6; ++k) {
+    EXPECT_NEAR(std::stod(usual[k]), std::stod(all[k]), 0.00051) << k;
+    EXPECT_LT(usual[k].size(), 8U);
+  }
+  EXPECT_EQ(cells(" --digits 1")[1].size(), 3U);
+  expect_refusal(run(predict + row + " --digits 0"), "--digits", 2);
+  expect_refusal(run(predict + row + " --digits x"), "--digits", 2);
+}
+
+TEST(Predict, CarriesColumnsOfTheInputAlong) {
+  const Fitted fitted;
+  const std::string predict = "predict " + shell_word(fitted.model) + " ";
+  const std::string named = fitted.scratch.file(
+      "named.csv", "id,\"a name\",a,b\n007,\"x, \"\"y\"\"\",0.50,1\n8,NA,1,1\n");
+  const Outcome outcome = run(predict + shell_word(named) + " --keep 'a name,a,id'");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "a name,a,id,mean,std,epistemic_std,noise_std,lower,upper");
+  std::getline(lines, line);
+  EXPECT_EQ(line.substr(0, line.find("007") + 4), "\"x, \"\"y\"\"\",0.50,007,");
+  std::getline(lines, line);
+  EXPECT_EQ(line.substr(0, 5), ",1,8,");
+  const Outcome all = run(predict + shell_word(named) + " --keep all");
+  EXPECT_EQ(all.out.substr(0, 17), "id,a name,a,b,mea");
+  const Outcome piped = shell("$DMA " + predict + "--keep id --threads 1 <" + shell_word(named));
+  EXPECT_EQ(piped.out, run(predict + shell_word(named) + " --keep id --threads 2").out);
+  expect_refusal(shell("$DMA " + predict + "--keep all <" + shell_word(named)), "--keep", 2);
+  expect_refusal(run(predict + shell_word(named) + " --keep nix"), "'nix'");
+  const std::string twice = fitted.scratch.file("twice.csv", "a,b,mean\n1,1,1\n");
+  expect_refusal(run(predict + shell_word(twice) + " --keep mean"), "'mean'");
+}
+
+// A table of regions, and one whose cells are unlike it.
+TEST(Predict, SaysWhichCellsAreUnlikeTraining) {
+  const Scratch scratch;
+  std::string rows = "region,ok,size,y\n";
+  for (int n = 0; n < 40; ++n) {
+    rows += std::string(n % 2 == 0 ? "north," : "south,") + (n % 3 == 0 ? "yes," : "no,") +
+            std::to_string(n) + "," + std::to_string(n * n % 7 - 3) + "\n";
+  }
+  const std::string model = shell_word(scratch.path("m"));
+  run("fit " + shell_word(scratch.file("t.csv", rows)) + " --target y --model " + model + quick);
+  const std::string odd = shell_word(scratch.file(
+      "odd.csv", "region,ok,size,y\nNorth,yes,3,1\neast,no,4,1\nwest,maybe,,1\nsouth,no,5,1\n"));
+  const Outcome outcome = run("predict " + model + " " + odd);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(lines_of(outcome.out), 5U);
+  EXPECT_EQ(lines_of(outcome.err), 5U) << outcome.err;
+  expect_said(outcome.err,
+              {"odd.csv: cells unlike those of training", "could be any value of training",
+               "1 cell is new: 'maybe' in line 4", "2 cells are new: 'east', the first in line 3",
+               "1 cell counts as 'north': 'North' in line 2",
+               "1 cell is empty, and none was in training: in line 4"});
+  const json report =
+      parsed(run("predict " + model + " " + odd + " --json -o " + shell_word(scratch.path("o"))));
+  ASSERT_EQ(report["unlike"].size(), 4U);
+  EXPECT_EQ(report["unlike"][0]["column"], "ok");
+  const Outcome evaluated = run("evaluate " + model + " " + odd);
+  expect_said(evaluated.err, {"cells unlike those of training"});
+  EXPECT_EQ(parsed(run("evaluate " + model + " " + odd + " --json"))["unlike"].size(), 4U);
+  expect_said(run("update " + model + " " + odd).err, {"learnt together as others"});
+}
+
+// A target that is near -1 or near 1, whatever x is: the middle half of a Gaussian has next to none.
+TEST(Fit, SaysThatItsIntervalsHoldTooLittle) {
+  const Scratch scratch;
+  std::string rows = "x,y\n";
+  for (int n = 0; n < 120; ++n) {
+    const double y = (n * 7 % 11 < 5 ? -1 : 1) + (n * 13 % 10) / 100.0;
+    rows += std::to_string(n * 29 % 31) + "," + std::to_string(y) + "\n";
+  }
+  const std::string data = shell_word(scratch.file("t.csv", rows));
+  const std::string fit =
+      "fit " + data + " --target y --kind number --hidden 2 --epochs 12 --model ";
+  const std::string model = shell_word(scratch.path("m"));
+  expect_said(run(fit + model).out, {"in the 50 % interval is further off than chance explains",
+                                     "too narrow", "--intervals calibrated"});
+  EXPECT_EQ(parsed(run(fit + model + " --json"))["coverage_off"], 0.5);
+  const Fitted fitted;  // whose intervals are right
+  EXPECT_EQ(run("inspect " + shell_word(fitted.model)).out.find("chance"), std::string::npos);
+}
+
+TEST(Fit, SaysWhichBoundsItAssumes) {
+  const Scratch scratch;
+  std::string rows = "x,y\n";
+  for (int n = 0; n < 60; ++n) {
+    rows += std::to_string(n) + "," + std::to_string(0.01 + (n * 37 % 60) / 10.0) + "\n";
+  }
+  const std::string data = shell_word(scratch.file("t.csv", rows));
+  const std::string model = " --model " + shell_word(scratch.path("m"));
+  const std::string fit = "fit " + data + " --target y --kind number" + model + quick;
+  expect_said(run(fit).err, {"assumed to be 0 or more", "--bounds none"});
+  const std::string at = shell_word(scratch.path("m")) + " " + data;
+  EXPECT_EQ(run("predict " + at).out.find(",-"), std::string::npos);
+  EXPECT_NE(run("predict " + at + " --level 0.999 --bounds none").out.find(",-"),
+            std::string::npos);
+  expect_said(run("inspect " + shell_word(scratch.path("m"))).out, {"assumed to be 0 or more"});
+  const json said = parsed(run(fit + " --bounds 0,10 --json"));
+  EXPECT_EQ(said["bounds"]["high"], 10);
+  EXPECT_EQ(said["bounds"]["assumed"], false);
+  expect_refusal(run(fit + " --bounds 1,10"), "line 2, column 'y'");
+  expect_refusal(run(fit + " --bounds 3"), "--bounds", 2);
+  expect_refusal(run(fit + " --bounds 3,1"), "--bounds", 2);
+  expect_refusal(run("fit " + data + " --target y --kind amount --bounds 0," + model + quick),
+                 "bounds can only be given for a number");
+}
+
+TEST(Predict, CalibratesIntervals) {
+  const Scratch scratch;
+  const std::string data = shell_word(scratch.file("wave.csv", wave_csv(200, 1)));
+  const std::string path = shell_word(scratch.path("m"));
+  const std::string fit = "fit " + data + " --target y --model " + path + quick;
+  expect_refusal(run(fit + " --intervals calibrated"), "--holdout", 2);
+  ASSERT_EQ(run(fit + " --holdout 0.4 --intervals calibrated").status, 0);
+  const std::string predict = "predict " + path + " " + data;
+  const Outcome calibrated = run(predict + " --intervals calibrated");
+  expect_said(calibrated.err, {"intervals calibrated by", "has not learnt"});
+  EXPECT_NE(calibrated.out, run(predict).out);
+  expect_refusal(run(predict + " --intervals calibrated --level 0.9999"), "takes 19999 rows");
+  ASSERT_EQ(run(fit).status, 0);
+  expect_said(run(predict + " --intervals calibrated").err, {"without a guarantee"});
 }
 
 TEST(Predict, SaysThatValuesAreTooFarOut) {

@@ -74,11 +74,8 @@ RC_GTEST_PROP(Predicted, NineNodesStandForTheNoisesDistribution, (std::uint64_t 
   });
   const double below = expect_over_noise(
       p, [&](double deviation) { return special::normal_cdf((y - p.mean) / deviation); });
-  const double variance =
-      expect_over_noise(p, [](double deviation) { return deviation * deviation; });
   RC_ASSERT(std::abs(std::exp(p.log_density(y)) - density) < 2e-2 * density);
   RC_ASSERT(std::abs(p.cdf(y) - below) < 1e-3);
-  RC_ASSERT(std::abs(p.stddev() * p.stddev() - variance) < 1e-12 * variance);
 }
 
 // The mixture as it is, integrated over y.
@@ -126,12 +123,81 @@ RC_GTEST_PROP(Predicted, QuantilesOfAMixtureAreThoseOfItsDistribution, (std::uin
   RC_ASSERT(std::abs(p.cdf(p.upper(level)) - (1 + level) / 2) < 1e-9);
 }
 
-// Parts near each other: the mixture's mean and variance are those of the law of total variance.
+// A deviation stands for the middle of a distribution: a Gaussian has as much between its quantiles.
+RC_GTEST_PROP(Predicted, DeviationsAreThoseOfTheQuantiles, (std::uint64_t seed)) {
+  special::Random random(seed);
+  const Predicted p = seed % 2 == 0 ? draw(random, 2.0) : draw_mixture(random);
+  const double one_below = special::normal_cdf(-1.0);
+  const double half = (p.quantile(1 - one_below) - p.quantile(one_below)) / 2;
+  RC_ASSERT(std::abs(p.stddev() - half) < 1e-9 * half);
+  const double squares = p.epistemic_std * p.epistemic_std + p.noise_std * p.noise_std;
+  RC_ASSERT(std::abs(squares - half * half) < 1e-9 * half * half);
+}
+
+// Nearly alike, of one size: its mean and variance are those of the law of total variance, nearly.
 TEST(Predicted, AMixtureHasTheMomentsOfItsParts) {
-  const Predicted p = mixture_of({{1, 3, 4, 0, 0.25}, {2, 1, 2, 0, 0.75}});
-  EXPECT_DOUBLE_EQ(p.mean, 1.75);
-  EXPECT_DOUBLE_EQ(p.epistemic_std, std::sqrt(0.25 * 9 + 0.75 * 1 + 0.25 * 0.75));
-  EXPECT_DOUBLE_EQ(p.noise_std, std::sqrt(0.25 * 16 + 0.75 * 4));
+  const Predicted p = mixture_of({{1.7, 1, 4, 0, 0.25}, {2, 1, 4, 0, 0.75}});
+  EXPECT_DOUBLE_EQ(p.mean, 1.925);
+  EXPECT_NEAR(p.epistemic_std, std::sqrt(1 + 0.25 * 0.75 * 0.09), 1e-3);
+  EXPECT_NEAR(p.noise_std, 4, 1e-3);
+}
+
+// Where the variance is that of tails, or of one network of many.
+TEST(Predicted, ADeviationIsWhatMostValuesAreOffBy) {
+  const Predicted heavy = mixture_of({{0, 1, std::exp(2.0), 4}});  // a usual deviation of 1.5
+  EXPECT_LT(heavy.stddev(), 3);
+  EXPECT_GT(heavy.stddev(), 1);
+  EXPECT_LT(heavy.stddev(), heavy.upper(0.95));
+  std::vector<PredictedPart> parts(24, {0, 0.6, 0.8, 0, 1.0 / 24});
+  parts[5].epistemic_std = 160'706;
+  parts[7].noise_std = 4588;
+  const Predicted p = mixture_of(parts);
+  EXPECT_NEAR(p.stddev(), 1, 0.2);
+  EXPECT_NEAR(p.epistemic_std, 0.6, 0.2);
+  EXPECT_NEAR(p.noise_std, 0.8, 0.15);
+}
+
+TEST(Predicted, WhatIsKnownExactlyHasADeviationToo) {
+  EXPECT_EQ(mixture_of({{1, 0, 2}}).epistemic_std, 0);
+  const Predicted apart = mixture_of({{0, 0, 1, 0, 0.5}, {2, 0, 1, 0, 0.5}});
+  EXPECT_GT(apart.epistemic_std, 0.5);
+  EXPECT_GT(apart.noise_std, 0.5);
+}
+
+// What lies beyond an end counts as the end.
+RC_GTEST_PROP(Predicted, WithinBoundsEverythingIsCut, (std::uint64_t seed)) {
+  special::Random random(seed);
+  const Predicted free = draw_mixture(random);
+  const double low = random.uniform(-6, 6);
+  const Bounds bounds{low, seed % 3 == 0 ? HUGE_VAL : low + random.uniform(1, 9)};
+  const Predicted p = mixture_of(free.parts, Family::number, bounds);
+  const auto cut = [&](double value) { return std::clamp(value, bounds.low, bounds.high); };
+  RC_ASSERT(p.mean == cut(free.mean));
+  RC_ASSERT(p.stddev() == free.stddev());
+  const CentralLevel level(random.uniform(0.01, 0.999));
+  RC_ASSERT(p.interval(level).lower == cut(free.interval(level).lower));
+  RC_ASSERT(p.interval(level).upper == cut(free.interval(level).upper));
+  RC_ASSERT(p.quantile(0.3) == cut(free.quantile(0.3)));
+  const double y = cut(free.quantile(random.uniform(0.001, 0.999)));
+  RC_ASSERT(p.log_density(y) == free.log_density(y));
+  RC_ASSERT(p.central_probability(y) == free.central_probability(y));
+  RC_ASSERT(p.crps(y) <= free.crps(y) * (1 + 1e-2));
+}
+
+// Of all that is drawn and cut.
+TEST(Predicted, TheCrpsWithinBoundsIsThatOfCutValues) {
+  const Predicted p =
+      mixture_of({{0.5, 0.6, 0.8, 0, 0.5}, {1, 0.6, 0.8, 0, 0.5}}, Family::number, {0, HUGE_VAL});
+  for (const double y : {0.0, 0.3, 2.0}) {
+    const auto miss = [&](double x) {
+      return special::Integrals<1>{std::pow(p.cdf(x) - (x < y ? 0 : 1), 2)};
+    };
+    const double crps =
+        (y > 0 ? special::integrate<1>(miss, special::even_breaks(0, y, 100), 1e-9)[0] : 0) +
+        special::integrate<1>(miss, special::even_breaks(y, 15, 300), 1e-9)[0];
+    EXPECT_NEAR(p.crps(y), crps, 5e-3 * crps) << y;
+  }
+  EXPECT_NEAR(p.crps(-1), p.crps(0) + 1, 1e-9);
 }
 
 // One of ten parts has run away: mean, median and interval stay with the others.

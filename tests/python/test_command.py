@@ -105,7 +105,7 @@ def test_a_model_of_python_serves_the_command(files, tmp_path, belief):
     X, y = frame.drop(columns="price"), frame["price"]
     model = DMARegressor(random_state=3, max_epochs=10, belief=belief, batch_size=1).fit(X, y)
     model.save(path)
-    dma("predict", path, csv, "-o", tmp_path / "predicted.csv", "--level", 0.9)
+    dma("predict", path, csv, "-o", tmp_path / "predicted.csv", "--level", 0.9, "--digits", "all")
     written = pd.read_csv(tmp_path / "predicted.csv", float_precision="round_trip")
     mean, std, epistemic, noise = model.predict(X, return_std=True, return_cov_parts=True)
     lower, upper = model.predict_interval(X, 0.9)
@@ -182,7 +182,7 @@ def test_same_bits_of_classes(tmp_path, labels, belief):
         assert_array_equal(one, other)
     # What the command predicts with the model of Python.
     model.save(path)
-    dma("predict", path, csv, "-o", tmp_path / "predicted.csv")
+    dma("predict", path, csv, "-o", tmp_path / "predicted.csv", "--digits", "all")
     written = pd.read_csv(tmp_path / "predicted.csv", float_precision="round_trip")
     assert_array_equal(written[[f"p_{name}" for name in model.classes_]], model.predict_proba(frame))
     assert_array_equal(written["doubt"], model.doubt(frame))

@@ -903,3 +903,62 @@ def test_ctrl_c_in_a_script():
     _, errors = child.communicate(timeout=20)
     assert "KeyboardInterrupt" in errors
     assert child.returncode == -signal.SIGINT
+
+
+def insurance(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    offsets = {"north": 0.0, "east": 1.0, "south": 2.0, "west": 4.0}
+    region = rng.choice(list(offsets), rows)
+    age = rng.normal(size=rows)
+    y = np.array([offsets[one] for one in region]) + age + 0.3 * rng.normal(size=rows)
+    return pd.DataFrame({"region": region, "age": age}), y
+
+
+def test_cells_unlike_training_are_warned_of_and_never_less_certain_than_the_target():
+    X, y = insurance(200)
+    model = quick().fit(X, y)
+    odd = pd.DataFrame({"region": ["north", "centre", "North", None], "age": [0.0, 0.0, np.nan, 50.0]})
+    with pytest.warns(UserWarning, match="region: 1 new, the first 'centre' in row 2"):
+        mean, std = model.predict(odd, return_std=True)
+    assert std[1] > std[0]
+    assert (std <= 1.0001 * y.std()).all()
+    said = [(one["column"], one["what"], one["cells"]) for one in model.unlike(odd)]
+    assert said == [
+        ("age", "empty", 1),
+        ("region", "value", 1),
+        ("region", "empty", 1),
+        ("region", "spelling", 1),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(X)
+    assert model.unlike(X) == []
+
+
+def test_bounds_are_assumed_given_or_none():
+    X, y = insurance(150)
+    y = np.abs(y)
+    model = quick().fit(X, y)
+    assert model.bounds_ == (0, np.inf)
+    assert (model.predict_interval(X, 0.999)[0] >= 0).all()
+    free = quick(bounds=None).fit(X, y)
+    assert free.bounds_ is None
+    assert (free.predict_interval(X, 0.999)[0] < 0).any()
+    assert (quick(bounds=(0, 9)).fit(X, y).predict_interval(X, 0.9999)[1] <= 9).all()
+    with pytest.raises(ValueError, match="beyond the bounds"):
+        quick(bounds=(1, 9)).fit(X, y)
+    for wrong in ("all", (1, 0), 3):
+        with pytest.raises(ValueError, match="bounds must be"):
+            quick(bounds=wrong).fit(X, y)
+
+
+def test_calibrated_intervals_hold_what_they_say():
+    X, y = insurance(60)
+    model = quick(max_epochs=2).fit(X, y)
+    new_X, new_y = insurance(4000, seed=1)
+    model.calibrate(new_X[:199], new_y[:199])
+    lower, upper = model.predict_interval(new_X[199:], 0.9, calibrated=True)
+    inside = ((lower <= new_y[199:]) & (new_y[199:] <= upper)).mean()
+    assert abs(inside - 0.9) < 0.07
+    with pytest.raises(ValueError, match="takes 1999 rows"):
+        model.predict_interval(X, 0.999, calibrated=True)

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -23,13 +24,17 @@ const Column& column(const Table& table, const std::string& name) {
 
 class OldFormat : public testing::TestWithParam<std::string> {};
 
-// Up to rounding: sums are taken in another order today.
+// Up to rounding: sums are taken in another order today. Not what is said of cells that training had none like; and
+// deviations, which were roots of variances, are today what lies between quantiles.
 TEST_P(OldFormat, PredictsWhatItPredictedThen) {
   const Regressor model = Regressor::load(folder + GetParam() + ".safetensors");
   const auto predicted = model.predict(read_csv(folder + "rows.csv"));
   const Table then = read_csv(folder + GetParam() + ".csv");
   ASSERT_EQ(then.rows(), predicted.size());
+  const auto unseen = model.encoder().encode_inputs(read_csv(folder + "rows.csv")).unseen;
   for (std::size_t n = 0; n < predicted.size(); ++n) {
+    const auto is_here = [&](const UnseenCell& cell) { return cell.row == n; };
+    if (std::any_of(unseen.begin(), unseen.end(), is_here)) continue;
     const Predicted& now = predicted[n];
     for (std::size_t k = 0; k < now.probabilities.size(); ++k) {
       const std::string& name = model.encoder().targets.front().classes[k];
@@ -38,9 +43,8 @@ TEST_P(OldFormat, PredictsWhatItPredictedThen) {
     if (!now.probabilities.empty()) continue;
     const double size = 1e-9 * now.stddev();
     EXPECT_NEAR(now.mean, column(then, "mean").numbers[n], size);
-    EXPECT_NEAR(now.stddev(), column(then, "std").numbers[n], size);
-    EXPECT_NEAR(now.epistemic_std, column(then, "epistemic_std").numbers[n], size);
-    EXPECT_NEAR(now.noise_std, column(then, "noise_std").numbers[n], size);
+    EXPECT_NEAR(now.lower(), column(then, "lower").numbers[n], size);
+    EXPECT_NEAR(now.upper(), column(then, "upper").numbers[n], size);
   }
 }
 

@@ -512,6 +512,36 @@ TEST(Regressor, NoiseOfAFlatFunctionIsFinite) {
   }
 }
 
+// Of the function and of the noise: those of a mixture's parts, by the law of total variance.
+std::array<double, 2> roots_of_variances(const Predicted& p) {
+  double epistemic = 0;
+  double noise = 0;
+  for (const PredictedPart& part : p.parts) {
+    epistemic += part.weight * (std::pow(part.epistemic_std, 2) + std::pow(part.mean - p.mean, 2));
+    noise += part.weight * std::pow(part.noise_std, 2);
+  }
+  return {std::sqrt(epistemic), std::sqrt(noise)};
+}
+
+// With so few rows the noise's variance is that of tails; and so is what is said far from all rows.
+TEST(Regressor, DeviationsAreOfTheSizeOfTheTarget) {
+  for (const std::size_t rows : {3U, 6U, 9U}) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      Table table = wave_table(rows, 0.3, seed);
+      table.columns.back().numbers.front() += 30;  // an outlier
+      const auto model = Regressor::fit(table, {.target = "y", .seed = seed});
+      const double deviation = model.encoder().targets.front().deviation;
+      EXPECT_LT(model.report().noise_std.front(), 3 * deviation) << rows << ' ' << seed;
+      for (double& value : table.columns.front().numbers) value = 20 * value + 7;
+      for (const Predicted& p : model.predict(table)) {
+        EXPECT_LT(p.stddev(), p.upper(0.8) - p.lower(0.8));
+        EXPECT_LT(p.stddev(), 8 * deviation) << rows << ' ' << seed;
+        EXPECT_NEAR(std::hypot(p.epistemic_std, p.noise_std), p.stddev(), 1e-12 * p.stddev());
+      }
+    }
+  }
+}
+
 // Each draw of a function is one function: the same at a row that stands twice. Over draws their moments are
 // those of the predictions, and with noise those of targets.
 TEST_P(EachBelief, SamplesAreWhatIsPredicted) {
@@ -537,9 +567,10 @@ TEST_P(EachBelief, SamplesAreWhatIsPredicted) {
   for (std::size_t row = 0; row < 3; ++row) {
     const Predicted& p = predicted[row];
     double mean = 0;
-    EXPECT_NEAR(deviation_of(functions, row, mean) / p.epistemic_std, 1, tolerance);
-    EXPECT_NEAR((mean - p.mean) / p.epistemic_std, 0, tolerance);
-    EXPECT_NEAR(deviation_of(targets, row, mean) / p.stddev(), 1, tolerance);
+    const auto [epistemic, noise] = roots_of_variances(p);
+    EXPECT_NEAR(deviation_of(functions, row, mean) / epistemic, 1, tolerance);
+    EXPECT_NEAR((mean - p.mean) / epistemic, 0, tolerance);
+    EXPECT_NEAR(deviation_of(targets, row, mean) / std::hypot(epistemic, noise), 1, tolerance);
   }
   for (std::size_t s = 0; s < count; ++s) EXPECT_EQ(functions[4 * s], functions[4 * s + 3]);
   EXPECT_EQ(functions, model.sample(rows, count, 7, false));

@@ -9,12 +9,18 @@
 //                        cell is a value of its own if there were any in training, else "other"
 //
 // 0/1 columns are not standardised: a rare value would become a huge number. The column for "other" is
-// always 0 in training, unless rare values share it, so its weights keep their prior: a new value widens the interval.
+// always 0 in training, unless rare values share it, so its weights keep their prior and say nothing.
+//
+// A cell is unseen if training had none like it: a category without a column of its own, unless rare values share one; a
+// text that is neither true nor false; an empty cell in a column that had none. It is listed (EncodedRows::unseen), so that
+// a prediction can take every value that training had in its place (regressor/unseen.h). A category that differs from
+// exactly one of training in the case of its letters or in outer spaces alone is that one. Both are counted.
 //
 // A target is a number, which is standardised; an amount, whose logarithm is; a count, which stays as it is; or a class,
 // which becomes its place among the classes, from 0 on.
 //
-// An empty cell in a column that had none in training counts as the mean, without a mark: there is no input for one. A
+// Where a row with an unseen cell is learnt, an empty cell counts as the mean, without a mark: there is no input for one. A
+// text that is neither true nor false counts as an empty cell does. A
 // column that had only one value, and empty cells, keeps only the mark: its deviation is 0. (A categorical one keeps
 // its two columns and "other".)
 #pragma once
@@ -22,11 +28,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <dma/base/error.h>
+#include <dma/data/bounds.h>
 #include <dma/data/csv.h>
 #include <dma/data/dates.h>
 #include <dma/data/table.h>
@@ -55,6 +63,8 @@ struct FeatureColumn {
   // (text is false) as std::to_chars writes them: 3, not 3.0. Boolean: the words for 0 and for 1, in small letters; empty in
   // models of format 17 and older.
   std::vector<std::string> categories = {};
+  // Categorical: other values were learnt too, and share the last column. So none is known to be new.
+  bool others = false;
 
   std::size_t width() const;
   // "place in the year, month"; empty if there are none.
@@ -85,6 +95,7 @@ struct TargetColumn {
   std::vector<std::size_t> class_rows = {};
   bool text = false;        // how the file's cells are read
   std::string reason = {};  // for the kind, to show; empty: it was asked for, or is the usual one
+  Bounds bounds = {};       // of a number: where its values lie
 
   // The value that is encoded as this number; of a class its place.
   double decoded(double encoded) const;
@@ -108,7 +119,30 @@ struct EncoderOptions {
   // Otherwise a column of whole numbers that are all different is left out if it counts the rows, or if its name says
   // that it is an id, unless no other feature is left.
   bool keep_ids = false;
+  std::optional<Bounds> bounds = {};  // of numbers to predict; none: natural_bounds()
 };
+
+// A cell that training had none like, of an encoded row.
+struct UnseenCell {
+  std::size_t row, feature;
+  bool empty;  // otherwise a value
+};
+
+// What is unlike training in the cells of one column, to be said.
+struct UnseenCells {
+  // value      was not there (a category, or neither true nor false)
+  // empty      in a column that had no empty cell
+  // spelling   as a known value but for the case of its letters or outer spaces: it counts as that one
+  enum class What { value, empty, spelling };
+  std::string column;
+  What what;
+  std::size_t cells = 0;
+  // Of the first: what stands there, as what it counts (spelling), and in which line or row.
+  std::string example = {}, known = {}, place = {};
+};
+std::string_view name_of(UnseenCells::What what);
+// Adds those of later rows.
+void add(const std::vector<UnseenCells>& more, std::vector<UnseenCells>& all);
 
 // Rows ready for a network: row-major, standardised.
 struct EncodedRows {
@@ -122,6 +156,8 @@ struct EncodedRows {
   // How many rows of the table each stands for, if copies were put together; empty: one.
   std::vector<std::size_t> copies = {};
   std::size_t pulled_in = 0;  // values too far out to count as they are: FeatureColumn::reach
+  std::vector<UnseenCell> unseen = {};   // row by row
+  std::vector<UnseenCells> unlike = {};  // the same, counted, and other spellings
 };
 
 // What to do with the column of weights.

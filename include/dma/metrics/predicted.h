@@ -17,11 +17,23 @@
 // is folded into g: log g has that much more variance, and the same mean.
 //
 // Of a class it says the probabilities, and the doubt in them that more rows could remove.
+//
+// Deviations. What is shown as a deviation is half the distance between the quantiles that a Gaussian has one deviation
+// away, 15.9 % and 84.1 %: of a Gaussian its deviation, and of heavy tails, whose variance may be anything, still what most
+// values are off by. noise_std is this of the noise around the function, and the square of epistemic_std is what is
+// left of the square of the whole. Those of a count, whose values are far apart where it is
+// small, are roots of variances.
+//
+// Bounds. Of a number that lies within bounds, mean, quantiles and intervals are cut there: what the parts say beyond an end
+// counts as the end. So an interval holds what it did, and no mean is further from a value. Density, distribution function
+// and deviations are those of the parts, uncut.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <vector>
+
+#include <dma/data/bounds.h>
 
 namespace dma {
 
@@ -50,8 +62,7 @@ struct Interval {
   double lower, upper;
 };
 
-// Of the value, whatever its parts speak of. An amount may have no mean: it is its median, and the deviations stand for
-// half the distance between the quantiles that a Gaussian has one deviation away.
+// Of the value, whatever its parts speak of. An amount may have no mean: it is its median. See above for the deviations.
 struct Predicted {
   double mean;
   double epistemic_std;
@@ -63,6 +74,7 @@ struct Predicted {
   std::vector<double> probabilities = {};
   double noise_entropy = 0;  // nats
   Family family = Family::number;
+  Bounds bounds = {};  // of a number
 
   // Of classes; of equally probable ones the first.
   std::size_t most_probable() const;
@@ -89,10 +101,11 @@ struct Predicted {
   double crps(double y) const;
 };
 
-// The mixture of these parts, whose weights sum to 1. Its mean and deviations are those of the mixture, but no part's mean
-// counts as further out than the quartiles: a part that runs away does not take the others along. The noise's log has the
-// mean and variance of the parts' together.
-Predicted mixture_of(std::vector<PredictedPart> parts, Family family = Family::number);
+// The mixture of these parts, whose weights sum to 1. Its mean is that of the mixture, but no part's mean counts as further
+// out than the quartiles: a part that runs away does not take the others along. Its deviations are described above. The
+// noise's log has the mean and variance of the parts' together.
+Predicted mixture_of(std::vector<PredictedPart> parts, Family family = Family::number,
+                     const Bounds& bounds = {});
 
 // -p log p, which is 0 at 0.
 double entropy_term(double probability);

@@ -40,6 +40,8 @@ struct RegressorOptions {
   Names drop = {};
   Names categorical = {};  // even if its cells are numbers
   bool keep_ids = false;   // see EncoderOptions
+  // Of numbers to predict: where they lie. None: found out (natural_bounds). Infinite ones: anywhere.
+  std::optional<Bounds> bounds = {};
 
   // Units per hidden layer. Empty: chosen; for a joint belief several shapes are, weighed by rows they have not seen.
   std::vector<std::size_t> hidden = {};
@@ -96,8 +98,8 @@ struct FitReport {
   std::size_t batch_size = 0;
   std::size_t epochs = 0;  // passes over the rows, of the member that took longest
   Stopped stopped = Stopped::max_epochs;
-  // Per target, root of the mean variance over members and rows; of an amount's logarithm; of a class 0; of a count the
-  // root of its dispersion, which is that of a rate in units of it.
+  // Per target: half of the rows have less noise_std (metrics/predicted.h); of an amount's logarithm; of a class 0; of a
+  // count the root of its dispersion, which is that of a rate in units of it.
   std::vector<double> noise_std = {};
   double train_nll =
       0;  // of the mixture, mean per value; NaN: unknown, every row was seen only once
@@ -145,6 +147,10 @@ struct Model {
   // Of the rows that have hashes: how much each counts, and how many rows of the table it stands for. Empty: one.
   std::vector<double> row_weights = {};
   std::vector<std::size_t> row_copies = {};
+  // Per target, for intervals that hold whatever the model is worth (metrics/conformal.h): the predicted probability below
+  // each of some rows that were not learnt, in ascending order. Empty: unknown.
+  std::vector<std::vector<double>> probabilities_below = {};
+  bool held_out_below = false;  // of rows that nothing was learnt from
 };
 
 // Rows of the tables that have hashes.

@@ -29,6 +29,7 @@
 //   row_weights                                        [R]     F64, or [0]: each row counts once
 //   row_copies                                         [R]     U64, or [0]: each row stands for one of the table
 //   held_out.T                                         [4 N]   F64, of each target: FitReport::held_out, row by row
+//   probabilities_below.T                              [n]     F64, for each target; of rows that were not learnt
 #pragma once
 
 #include <cstddef>
@@ -43,8 +44,9 @@ namespace dma {
 
 // The metadata's "copies" names arrays that are the same as another and not in the file themselves: {"name": "of", ...}.
 //
-// Older formats can be read too. Up to format 17 no array or factor is left out, the encoder lacks FeatureColumn::parts and
-// decimal_comma and the categories of a boolean, the options lack keep_ids, and there is no FitReport::held_out. Up to format
+// Older formats can be read too. Up to format 17 no array or factor is left out; the encoder lacks decimal_comma,
+// FeatureColumn::parts and others, the categories of a boolean and the bounds of targets; the options lack keep_ids and bounds;
+// and there is no FitReport::held_out and no Model::probabilities_below. Up to format
 // 16 every row counts once, there is no TargetColumn::reason or largest, and no
 // amount or count. Up to format 15 every target is a number. Up to format 14 there is no Calibration::prior_precision and no NoiseInputs::log_mean.
 // Up to format 13 a Calibration is one of the noise. Up to format 12 it has no of_one. Up to format 11 the encoder

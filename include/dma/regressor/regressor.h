@@ -23,6 +23,7 @@
 #include <vector>
 
 #include <dma/data/table.h>
+#include <dma/metrics/conformal.h>
 #include <dma/regressor/model.h>
 #include <dma/regressor/model_file.h>
 
@@ -61,11 +62,11 @@ struct ChangeReport {
   std::size_t rows_added = 0;
   std::size_t rows_without_target = 0;  // new rows that were left out
   std::size_t rows_without_weight = 0;  // new rows that were left out: their weight is 0
-  std::size_t rows_known = 0;           // new rows that the model had learnt before: they count again
-  std::size_t rows_removed = 0;         // rows to forget
-  std::size_t copies_left = 0;          // rows like these that stay learnt
-  std::size_t rows_lost = 0;            // others of the same batches that are lost
-  std::size_t rows_put_back = 0;        // others of the same batches that were learnt again
+  std::size_t rows_known = 0;     // new rows that the model had learnt before: they count again
+  std::size_t rows_removed = 0;   // rows to forget
+  std::size_t copies_left = 0;    // rows like these that stay learnt
+  std::size_t rows_lost = 0;      // others of the same batches that are lost
+  std::size_t rows_put_back = 0;  // others of the same batches that were learnt again
   std::vector<std::size_t> batches_removed = {};
   std::size_t batches_reduced = 0;  // of which some copies of a row stay
   std::size_t batches_added = 0;
@@ -76,6 +77,9 @@ struct ChangeReport {
   Distance moved = {};                    // from the predictions before
   std::optional<Distance> compared = {};  // from those of a new fit
   double new_rows_nll = 0;                // of the added rows, before they were learnt
+  std::vector<UnseenCells> unlike = {};   // cells of the added rows that were not as in training
+  // Targets that were assumed to have bounds, and of which a new row lies beyond them: they have none from now on.
+  std::vector<std::string> unbounded = {};
   double seconds = 0;
 };
 
@@ -111,6 +115,16 @@ class Regressor {
   // The same for inputs already encoded by encoder(), row-major.
   std::vector<Predicted> predict_encoded(const std::vector<double>& inputs, std::size_t rows,
                                          std::size_t threads = 0) const;
+  // With what is said of unseen cells (EncodedRows::unseen), as by predict().
+  std::vector<Predicted> predict_encoded(const EncodedRows& rows, std::size_t threads = 0) const;
+
+  // The central interval of the prediction of this target, as wide as it has to be by rows that were not learnt
+  // (metrics/conformal.h). Throws DataError if the model knows too few such rows, or no number or amount is predicted.
+  Tails calibrated_tails(double level, std::size_t target = 0) const;
+  // From now on these rows, which must not have been learnt, say how wide that is.
+  void calibrate_intervals(const Table& rows);
+  // Other bounds of the predicted numbers; those of the model itself were assumed or given to the fit.
+  void set_bounds(const Bounds& bounds);
 
   // Draws targets from the belief: count x rows x targets, in their own units. Each draw is one function of one member,
   // so its values at several rows belong together; with noise, it is what could be observed. A class is its place.
