@@ -489,7 +489,8 @@ def test_hinton_draws_members_of_every_shape(of_shapes):
 
 def test_hinton_names_the_inputs(of_frame):
     labels = [label.get_text() for label in dma.plot.hinton(of_frame).get_yticklabels()]
-    assert labels == [*of_frame.input_names_, "bias"]
+    names = [*of_frame.input_names_, "bias"]
+    assert labels == [name if len(name) <= 16 else name[:15] + "…" for name in names]
 
 
 def test_hinton_names_the_outputs(classifier):
