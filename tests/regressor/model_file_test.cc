@@ -180,7 +180,7 @@ TEST(ModelFile, IsSafetensors) {
   EXPECT_EQ(length % 8, 0U);
   const json header = json::parse(file.substr(8, length));
   EXPECT_EQ(header["__metadata__"]["format"], "dma-model");
-  EXPECT_EQ(header["__metadata__"]["version"], "17");
+  EXPECT_EQ(header["__metadata__"]["version"], "18");
   EXPECT_EQ(header["__metadata__"]["precision"], "float");
   std::size_t end = 0;
   for (const auto& [name, entry] : header.items()) {
