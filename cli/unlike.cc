@@ -18,7 +18,7 @@ std::string line_of(const UnseenCells& unlike) {
       return fmt::format("{} '{}'{} {}", cells_text(unlike.cells, "is new:", "are new:"),
                          unlike.example, first, unlike.place);
     case UnseenCells::What::empty:
-      return fmt::format("{}, and none was in training{} {}",
+      return fmt::format("{} (none was in training){} {}",
                          cells_text(unlike.cells, "is empty", "are empty"), first, unlike.place);
     case UnseenCells::What::spelling:
       return fmt::format("{} as '{}': '{}'{} {}", cells_text(unlike.cells, "counts", "count"),
