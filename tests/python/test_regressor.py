@@ -358,7 +358,8 @@ def test_samples_have_the_predicted_moments(wave):
     functions = model.sample_y(X[[0, 0]], 500, random_state=0, noise=False)
     assert_array_equal(functions[0], functions[1])  # one function has one value at one place
     below, above = np.quantile(functions[0], norm.cdf([-1, 1]))
-    assert_allclose((above - below) / 2, np.sqrt(epistemic[0]), rtol=0.2)
+    # What the noise leaves of std**2; with heavy tails not quite what the functions have themselves.
+    assert_allclose((above - below) / 2, np.sqrt(epistemic[0]), rtol=0.3)
     assert_array_equal(draws, model.sample_y(X[:3], 20000, random_state=0))
     assert not np.array_equal(draws, model.sample_y(X[:3], 20000, random_state=1))
 
