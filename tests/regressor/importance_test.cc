@@ -196,7 +196,7 @@ TEST(HeldOut, RowsAreKeptToShow) {
   less.forget_rows(select_rows(table, std::vector<std::size_t>{3}));
   EXPECT_TRUE(less.report().held_out.empty());
   const test::Scratch scratch;
-  model.save(scratch.path("slim"), true);
+  model.save(scratch.path("slim"), {.slim = true});
   EXPECT_TRUE(Regressor::load(scratch.path("slim")).report().held_out.front().empty());
   const Regressor again = Regressor::from_bytes(model.to_bytes());
   EXPECT_EQ(again.report().held_out.front().back().upper, rows.front().back().upper);
