@@ -130,6 +130,9 @@ void print_understood(const Facts& facts, const Encoder& encoder) {
   for (const auto& [kind, names] : feature_groups(encoder)) {
     fmt::print(stderr, "  {:<26} {}\n", kind, names);
   }
+  for (const std::string& text : date_part_texts(encoder)) {
+    fmt::print(stderr, "  {:<26} {}\n", "", text);
+  }
   if (!encoder.weight.empty()) fmt::print(stderr, "  {:<26} {}\n", "weight", encoder.weight);
   for (const std::string& text : left_out_texts(encoder)) {
     fmt::print(stderr, "  {:<26} {}\n", "left out", text);

@@ -358,6 +358,7 @@ void add_scores(const Encoder& encoder, const Scored& scored, Entries& facts) {
 void add_network(const Model& model, Entries& facts) {
   const FitReport& report = model.report;
   for (const auto& [kind, names] : feature_groups(model.encoder)) facts.add(kind, names);
+  for (const std::string& text : date_part_texts(model.encoder)) facts.add("parts of dates", text);
   for (const std::string& text : left_out_texts(model.encoder)) facts.add("left out", text);
   facts.add("network inputs", std::to_string(model.encoder.width()));
   facts.add("network", network_text(model));

@@ -188,6 +188,7 @@ void print_model(const Model& model, const Importance& importance, const Argumen
   for (const auto& [kind, names] : feature_groups(model.encoder)) {
     print_entry("columns", fmt::format("{}: {}", kind, names));
   }
+  for (const std::string& text : date_part_texts(model.encoder)) print_entry("", text);
   for (const std::string& text : left_out_texts(model.encoder)) print_entry("left out", text);
   if (!model.encoder.weight.empty()) print_entry("weight", model.encoder.weight);
   print_entry("network", network_text(model));

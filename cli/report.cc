@@ -87,7 +87,6 @@ std::string kind_text(const FeatureColumn& column) {
   if (column.kind == ColumnKind::categorical) {
     text += fmt::format(", {} values", column.categories.size());
   }
-  if (!column.parts.empty()) text += ", also " + column.parts_text();
   if (column.indicator) text += ", with empty cells";
   return text;
 }
@@ -99,6 +98,14 @@ std::vector<ColumnGroup> feature_groups(const Encoder& encoder) {
   for (const FeatureColumn& column : encoder.features) groups.add(kind_text(column), column.name);
   std::vector<ColumnGroup> result;
   for (const auto& [kind, names] : groups.all()) result.push_back({kind, names_text(names)});
+  return result;
+}
+
+std::vector<std::string> date_part_texts(const Encoder& encoder) {
+  std::vector<std::string> result;
+  for (const FeatureColumn& column : encoder.features) {
+    if (!column.parts.empty()) result.push_back(column.name + ": also " + column.parts_text());
+  }
   return result;
 }
 

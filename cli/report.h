@@ -36,6 +36,8 @@ struct ColumnGroup {
   std::string kind, names;
 };
 std::vector<ColumnGroup> feature_groups(const Encoder& encoder);
+// day: also month, weekday
+std::vector<std::string> date_part_texts(const Encoder& encoder);
 std::vector<std::string> left_out_texts(const Encoder& encoder);
 
 // 104: it stopped by itself

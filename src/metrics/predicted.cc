@@ -160,15 +160,36 @@ Interval Predicted::interval(const CentralLevel& central) const {
   return {std::clamp(lower, bounds.low, bounds.high), std::clamp(upper, bounds.low, bounds.high)};
 }
 
-// Of a Gaussian, on the scale that the parts speak of.
+namespace {
+
+// What is known exactly has no density to find a quantile by.
+void give_density(Gaussians& all) {
+  constexpr double nearly_exact = 1e-6;
+  const double widest = *std::max_element(all.deviation.begin(), all.deviation.end());
+  const auto [least, most] = std::minmax_element(all.mean.begin(), all.mean.end());
+  const double least_deviation = nearly_exact * std::max(widest, *most - *least);
+  for (double& deviation : all.deviation) deviation = std::max(deviation, least_deviation);
+}
+
+}  // namespace
+
+// Of an amount or a count between quantiles of the functions, whose logarithms the parts speak of. They are those that
+// Regressor::sample draws: the tails are drawn with the noise.
 Interval Predicted::function_interval(const CentralLevel& central) const {
   if (family == Family::number) {
     const double reach = central.quantile * epistemic_std;
     return {std::max(bounds.low, mean - reach), std::min(bounds.high, mean + reach)};
   }
-  const Predicted logs = mixture_of(parts);
-  const double reach = central.quantile * logs.epistemic_std;
-  return {std::exp(logs.mean - reach), std::exp(logs.mean + reach)};
+  Gaussians functions;
+  for (PredictedPart part : parts) {
+    part.noise_std = part.noise_spread = part.epistemic_spread = 0;
+    append(part, functions);
+  }
+  if (functions.size() == 0) return {mean, mean};
+  give_density(functions);
+  const double below = (1 - central.level) / 2;
+  return {std::exp(quantile_of(functions, below, -central.quantile)),
+          std::exp(quantile_of(functions, 1 - below, central.quantile))};
 }
 
 namespace {
@@ -319,10 +340,7 @@ double scale_of(Gaussians all) {
   const double apart = *most - *least;
   if (widest == 0 && apart == 0) return 0;
   if (apart == 0) return quantile_of(all, 1 - one_below, 1) - *most;
-  // What is known exactly has no density to find a quantile by.
-  constexpr double nearly_exact = 1e-6;
-  const double least_deviation = nearly_exact * std::max(widest, apart);
-  for (double& deviation : all.deviation) deviation = std::max(deviation, least_deviation);
+  give_density(all);
   return (quantile_of(all, 1 - one_below, 1) - quantile_of(all, one_below, -1)) / 2;
 }
 

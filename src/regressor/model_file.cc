@@ -422,13 +422,13 @@ Model model_from(const SafetensorsFile& file, int version) {
     model.row_weights = file.read<double>("row_weights", file.shape("row_weights"));
     model.row_copies = read_sizes(file, "row_copies");
   }
-  if (version >= 18) read_probabilities_below(file, json, model);
   check_rows(file, model);
   if (version < 11) {
     read_old_members(file, version, json, model);
   } else {
     read_members(file, json.at("members"), model);
   }
+  if (version >= 18) read_probabilities_below(file, json, model);
   if (joint) {
     if (version < 14) {
       model.calibrations = calibrations_of_noise(json.at("noise_shapes"), version);

@@ -381,6 +381,7 @@ bool same_numbers(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 std::string take_copies(std::vector<Tensor>& tensors) {
+  constexpr std::size_t least_bytes = 256;  // otherwise the names are as long
   Json copies = Json::object();
   std::vector<Tensor> kept;
   std::multimap<std::string, std::size_t> places;
@@ -390,7 +391,7 @@ std::string take_copies(std::vector<Tensor>& tensors) {
     const auto same = std::find_if(
         first, last, [&](const auto& place) { return same_numbers(kept[place.second], tensor); });
     const bool fits = bytes + bytes_of(tensor) <= most_copied_bytes;
-    if (same != last && fits && bytes_of(tensor) > 0) {
+    if (same != last && fits && bytes_of(tensor) >= least_bytes) {
       bytes += bytes_of(tensor);
       copies[tensor.name] = kept[same->second].name;
     } else {

@@ -51,7 +51,7 @@ std::vector<Tensor> tensors_of(const Arrays& arrays, const std::string& prefix);
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-// Takes out tensors that are the same as an earlier one, and says which for the metadata's "copies": {"name": "of", ...}.
+// Takes out tensors that are the same as an earlier one, unless they are small, and says which for the metadata's "copies": {"name": "of", ...}.
 // Those of one file have at most so many bytes together: what a small file can ask for is limited.
 inline constexpr std::size_t most_copied_bytes = std::size_t{256} << 20;
 std::string take_copies(std::vector<Tensor>& tensors);

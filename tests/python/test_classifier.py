@@ -394,7 +394,7 @@ def test_pipeline_search_voting_calibration():
 def test_text_of_the_estimator():
     assert repr(DMAClassifier(hidden=3)) == "DMAClassifier(hidden=3)"
     assert "noise" not in DMAClassifier().get_params()
-    assert set(DMARegressor().get_params()) - set(DMAClassifier().get_params()) == {"noise", "kind"}
+    assert set(DMARegressor().get_params()) - set(DMAClassifier().get_params()) == {"noise", "kind", "bounds"}
 
 
 # ------------------------------------------------------------------------------------- errors and warnings

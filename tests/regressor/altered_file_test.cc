@@ -175,7 +175,9 @@ std::string with_text(const std::string& file, const std::string& from, const st
 template <class T>
 std::string with_number(const std::string& file, const std::string& name, std::size_t k, T value) {
   Parts parts = parts_of(file);
-  const std::size_t begin = Json::parse(parts.header)[name]["data_offsets"][0];
+  Json header = Json::parse(parts.header);
+  const Json copies = Json::parse(header["__metadata__"]["copies"].get<std::string>());
+  const std::size_t begin = header[copies.value(name, name)]["data_offsets"][0];
   std::memcpy(parts.data.data() + begin + k * sizeof(T), &value, sizeof(T));
   return put_together(parts);
 }

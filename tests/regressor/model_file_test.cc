@@ -373,8 +373,8 @@ TEST(ModelFile, SaysWhyItRefuses) {
   expect(resealed(with(file, "{\"dtype\"", "{\"dtipe\"")), "its header cannot be read");
   std::string bad_number = file;
   std::memset(bad_number.data() + bad_number.size() - 8, 0xff,
-              8);  // of the last mean of the last prior
-  expect(resealed(bad_number), "prior mean 8 is not finite");
+              8);  // of the last member's prior
+  expect(resealed(bad_number), "must be positive and finite");
   EXPECT_NE(refusal(scratch.path("nothing")).find("cannot be opened"), std::string::npos);
   EXPECT_NE(refusal(testing::TempDir()).find("is a directory"), std::string::npos);
 }

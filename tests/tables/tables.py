@@ -108,7 +108,7 @@ def ids() -> Table:
     sizes = _sizes(9)
     numbers = random.Random(9).sample(range(10000, 99999), ROWS)
     rows = [f"{k},{numbers[k]},person {k},{size:.1f},{price:.0f}" for k, (size, price) in enumerate(sizes)]
-    says = ["c1: an id", "PID: an id", "name: text that differs in almost every row"]
+    says = ["2 columns, an id", "PID, c1", "name: text that differs in almost every row"]
     return Table("ids", "price", _lines(",PID,name,size,price", rows), says=says)
 
 

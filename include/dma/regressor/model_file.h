@@ -68,7 +68,7 @@ struct SaveOptions {
 
 // A file is at most ten times as large as its table, 8 bytes a cell, if that is more than 1 MB and the beliefs' ledgers are
 // complete: factors beyond that are left out, and computed from the ledger when the file is read, which takes about as
-// long as an epoch. An array that is the same as another one is written once.
+// long as an epoch. An array of 256 bytes or more that is the same as another one is written once.
 //
 // Writes to a temporary file, flushes and renames it: there is always either the old or the new file, complete.
 void write_model(const Model& model, const std::filesystem::path& path,
