@@ -128,7 +128,7 @@ struct Working::Shared {
     if (drawn) draw_line("");
   }
   void draw() {
-    const auto seconds = [this](Clock::time_point end, Clock::time_point begin) {
+    const auto seconds = [](Clock::time_point end, Clock::time_point begin) {
       return std::chrono::duration<double>(end - begin).count();
     };
     const Clock::time_point now = Clock::now();

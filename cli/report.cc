@@ -122,8 +122,9 @@ std::vector<std::string> left_out_texts(const Encoder& encoder) {
       result.push_back(fmt::format("{} columns, {}: {}", names.size(), reason, names_text(names)));
       continue;
     }
+    const std::string& name = names.front();
     const auto own = std::find_if(encoder.dropped.begin(), encoder.dropped.end(),
-                                  [&](const auto& one) { return one.name == names.front(); });
+                                  [&](const auto& one) { return one.name == name; });
     result.push_back(own->name + ": " + own->reason);
   }
   return result;

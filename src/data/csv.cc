@@ -495,8 +495,9 @@ std::vector<CodeCount> count_codes(const Column& column) {
 void weigh_column(const Table& table, const Column& column, Evidence& evidence) {
   const std::vector<CodeCount> counts = count_codes(column);
   for (std::size_t code = 0; code < counts.size(); ++code) {
-    const auto [count, row] = counts[code];
+    const std::size_t count = counts[code].count;
     if (count == 0) continue;
+    const std::size_t line = table.line(counts[code].first_row);
     const std::string_view text = csv::trimmed(column.values[code]);
     double value = 0;
     const Reading point = csv::read_number(text, value);
@@ -505,11 +506,11 @@ void weigh_column(const Table& table, const Column& column, Evidence& evidence) 
       if (reading == Reading::empty_number) return;
       if (reading == Reading::text) {
         own.strays += count;
-        own.stray.add(table.line(row), column.values[code], 0);
+        own.stray.add(line, column.values[code], 0);
         return;
       }
       own.numbers += count;
-      if (other == Reading::text) own.needed.add(table.line(row), column.values[code], value);
+      if (other == Reading::text) own.needed.add(line, column.values[code], value);
     };
     if (point == Reading::text && comma == Reading::text) evidence.no_numbers += count;
     take(evidence.point, point, comma);

@@ -151,8 +151,8 @@ std::size_t TextSource::decode_bytes(bool is_end) {
 
 std::size_t TextSource::decode_pairs(bool is_end) {
   const auto unit = [&](std::size_t k) -> char32_t {
-    const auto first = static_cast<unsigned char>(raw_[k]);
-    const auto second = static_cast<unsigned char>(raw_[k + 1]);
+    const char32_t first = static_cast<unsigned char>(raw_[k]);
+    const char32_t second = static_cast<unsigned char>(raw_[k + 1]);
     return form_ == Form::little_endian ? first | second << 8U : first << 8U | second;
   };
   const auto is_high = [](char32_t u) { return u >= 0xd800 && u < 0xdc00; };

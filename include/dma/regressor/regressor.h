@@ -122,7 +122,7 @@ class Regressor {
   // (metrics/conformal.h). Throws DataError if the model knows too few such rows, or no number or amount is predicted.
   Tails calibrated_tails(double level, std::size_t target = 0) const;
   // From now on these rows, which must not have been learnt, say how wide that is.
-  void calibrate_intervals(const Table& rows);
+  void calibrate_intervals(const Table& table);
   // Other bounds of the predicted numbers; those of the model itself were assumed or given to the fit.
   void set_bounds(const Bounds& bounds);
 
