@@ -38,7 +38,7 @@ void add_bounds_option(Command command, std::optional<Bounds>& bounds, const std
 std::string bounds_text(const Bounds& bounds) {
   if (std::isinf(bounds.high)) return fmt::format("{:g} or more", bounds.low);
   if (std::isinf(bounds.low)) return fmt::format("{:g} or less", bounds.high);
-  return fmt::format("{:g} to {:g}", bounds.low, bounds.high);
+  return fmt::format("from {:g} to {:g}", bounds.low, bounds.high);
 }
 
 }  // namespace dma::cli

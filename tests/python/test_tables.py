@@ -33,7 +33,7 @@ def fitted(table, folder, *options):
 def test_goes_through(table, tmp_path):
     data, model, done = fitted(table, tmp_path)
     for words in table.says:
-        assert words in done.stderr
+        assert words in done.stderr + done.stdout
     predicted = dma("predict", model, data, *table.options).stdout
     rows = len(table.text.splitlines()) - 1
     assert len(predicted.splitlines()) == 1 + rows
@@ -43,6 +43,29 @@ def test_goes_through(table, tmp_path):
     assert scores["rows"] == rows - without_target
     assert scores["stray_cells"] == stray
     assert table.target in dma("inspect", model).stdout
+    if table.name not in ("dates", "times"):  # plot draws along a number
+        along = ["--input", "x0"] if table.name == "wide" else []
+        assert f"{table.target} by " in dma("plot", model, data, *along, *table.options).stdout
+    dma("report", model, "--data", data, *table.options, "-o", tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_takes_new_rows_and_forgets_them(table, tmp_path):
+    _, model, _ = fitted(table, tmp_path)
+    new = tmp_path / "new.csv"
+    text = table.new or "".join(table.text.splitlines(True)[:6])
+    new.write_bytes(text.encode(table.encoding))
+    predicted = dma("predict", model, new, *table.options)
+    for words in table.says_of_new:
+        assert words in predicted.stderr
+    rows = json.loads(dma("inspect", model, "--json").stdout)["rows"]
+    updated = json.loads(dma("update", model, new, *table.options, "--json").stdout)
+    assert updated["rows_known"] == (0 if table.new else updated["rows_added"])
+    forgotten = json.loads(dma("forget", model, "--rows", new, *table.options, "--json").stdout)
+    assert forgotten["rows_removed"] == updated["rows_added"]
+    assert (forgotten["copies_left"] == 0) == bool(table.new)
+    assert json.loads(dma("inspect", model, "--json").stdout)["rows"] == rows
 
 
 def test_a_model_reads_its_own_decimal_mark(tmp_path):

@@ -2,12 +2,14 @@
 
     python3 tests/tables/tables.py FOLDER     writes them all
 
-tests/python/test_tables.py takes each through fit, predict, evaluate and inspect with nothing but its target.
+tests/python/test_tables.py takes each through fit, predict, evaluate, inspect, plot, report, update and forget with
+nothing but its target.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 import random
 import sys
 from dataclasses import dataclass, field
@@ -20,8 +22,10 @@ class Table:
     target: str
     text: str
     encoding: str = "utf-8"
-    says: list[str] = field(default_factory=list)  # parts of what fit prints on standard error
+    says: list[str] = field(default_factory=list)  # parts of what fit prints
     options: list[str] = field(default_factory=list)  # of every command: those of reading
+    new: str = ""  # later rows, with the header; none: the first ones again
+    says_of_new: list[str] = field(default_factory=list)  # parts of what predict prints of them
 
     @property
     def bytes(self) -> bytes:
@@ -138,6 +142,57 @@ def times() -> Table:
     return Table("times", "load", _lines("when;load", rows), says=["when: also weekday, time of day"])
 
 
+def duplicates() -> Table:
+    rows = [f"{size:.1f},{price:.0f}" for size, price in _sizes(13) for _ in range(4)]
+    says = ["240, of which 180 repeat another and count with it"]
+    return Table("duplicates", "price", _lines("size,price", rows), says=says)
+
+
+def unseen() -> Table:
+    draw = random.Random(14)
+    regions = {"north": 0, "east": 5, "south": 9}
+    sizes = _sizes(14)
+    names = [draw.choice(list(regions)) for _ in sizes]
+    header = "size,region,smoker,price"
+    rows = [
+        f"{size:.1f},{name},{draw.choice(['yes', 'no'])},{price / 1000 + regions[name]:.2f}"
+        for (size, price), name in zip(sizes, names)
+    ]
+    new = ["80,West,yes,90", "90,North,no,100", "120,south,perhaps,130", "130,,yes,150"]
+    says = [
+        "region             1 cell is new: 'West' in line 2",
+        "region             1 cell counts as 'north': 'North' in line 3",
+        "smoker             1 cell is new: 'perhaps' in line 4",
+        "region             1 cell is empty (none was in training) in line 5",
+    ]
+    return Table("unseen", "price", _lines(header, rows), new=_lines(header, new), says_of_new=says)
+
+
+def skewed() -> Table:
+    draw = random.Random(15)
+    rows = [f"{x:.3f},{math.exp(x + draw.gauss(0, 1)):.4f}" for x in (draw.gauss(0, 1) for _ in range(ROWS))]
+    return Table("skewed", "claim", _lines("x,claim", rows), says=["claim: amount"])
+
+
+def percentages() -> Table:
+    draw = random.Random(16)
+    shares = [(draw.uniform(0, 1), draw.gauss(0, 3)) for _ in range(ROWS)]
+    rows = [f"{x:.3f},{min(100, max(0, 100 * x + noise)):.1f}" for x, noise in shares]
+    return Table(
+        "percentages", "share", _lines("x,share", rows), says=["assumed to be from 0 to 100, as in all rows"]
+    )
+
+
+def wide() -> Table:
+    draw = random.Random(17)
+    header = ",".join([f"c{k}" for k in range(56)] + [f"x{k}" for k in range(40)] + ["y"])
+    rows = []
+    for _ in range(40):
+        numbers = [draw.gauss(0, 1) for _ in range(40)]
+        rows.append(",".join(["7"] * 56 + [f"{x:.3f}" for x in numbers] + [f"{sum(numbers[:3]):.3f}"]))
+    return Table("wide", "y", _lines(header, rows), says=["56 columns, constant: "])
+
+
 TABLES = [
     stray_cell(),
     stray_first(),
@@ -152,6 +207,11 @@ TABLES = [
     no_header(),
     dates(),
     times(),
+    duplicates(),
+    unseen(),
+    skewed(),
+    percentages(),
+    wide(),
 ]
 
 
