@@ -364,8 +364,8 @@ void set_deviations(Predicted& mixture) {
   if (all.size() == 1) return;  // a Gaussian
   const double whole = scale_of(std::move(all));
   mixture.noise_std = std::min(scale_of(std::move(noise)), whole);
-  const double share = mixture.noise_std / whole;
-  mixture.epistemic_std = is_known || whole == 0 ? 0 : whole * std::sqrt((1 - share) * (1 + share));
+  const double share = whole == 0 ? 1 : mixture.noise_std / whole;
+  mixture.epistemic_std = is_known ? 0 : whole * std::sqrt((1 - share) * (1 + share));
   if (is_known) mixture.noise_std = whole;
 }
 
