@@ -25,6 +25,16 @@ Graph chain(std::size_t n) {
   return graph;
 }
 
+// The same in three arrays.
+Graph chain_of_arrays(std::size_t n) {
+  Graph graph;
+  const VariableArray x = graph.variables("x", n);
+  graph.add(Prior{0, 1}, x[0]);
+  graph.add([](std::size_t t) { return Observation{0.5 * static_cast<double>(t % 7), 1}; }, {x});
+  graph.add(WeightedSum{{0.9}, 0, 0.2}, {x.slice(1), x.slice(0, n - 1)});
+  return graph;
+}
+
 double heap_bytes() {
   const auto heap = mallinfo2();
   return static_cast<double>(heap.uordblks + heap.hblkhd);
@@ -32,11 +42,11 @@ double heap_bytes() {
 
 std::string name(const char* what, std::size_t n) { return fmt::format("graph/{}/{:07}", what, n); }
 
-void build_and_sweep(benchmark::State& state, std::size_t n) {
+void build_and_sweep(benchmark::State& state, Graph (*build)(std::size_t), std::size_t n) {
   double bytes = 0;
   for (auto _ : state) {
     const double before = heap_bytes();
-    const Graph graph = chain(n);
+    const Graph graph = build(n);
     const Beliefs beliefs = graph.sweep();
     benchmark::DoNotOptimize(beliefs.marginal({0}));
     bytes = heap_bytes() - before;
@@ -65,8 +75,14 @@ void add_graph(Plan& plan) {
     plan.measure({.name = name("build and sweep", n),
                   .unit = "ns per variable",
                   .scale = 1e9 / static_cast<double>(n),
-                  .run = [n](benchmark::State& state) { build_and_sweep(state, n); },
+                  .run = [n](benchmark::State& state) { build_and_sweep(state, chain, n); },
                   .repetitions = 3});
+    plan.measure(
+        {.name = name("arrays, build and sweep", n),
+         .unit = "ns per variable",
+         .scale = 1e9 / static_cast<double>(n),
+         .run = [n](benchmark::State& state) { build_and_sweep(state, chain_of_arrays, n); },
+         .repetitions = 3});
     plan.measure({.name = name("message", n),
                   .unit = "ns per message",
                   .scale = 1e9 / static_cast<double>(sweeps * chain(n).edge_count()),
@@ -74,7 +90,7 @@ void add_graph(Plan& plan) {
                   .repetitions = 3});
   }
   // The cost per message must not grow with the graph.
-  for (const char* what : {"build and sweep", "message"}) {
+  for (const char* what : {"build and sweep", "arrays, build and sweep", "message"}) {
     plan.quotient(fmt::format("graph/{}, {} over {}", what, sizes.back(), sizes.front()),
                   name(what, sizes.back()), name(what, sizes.front()), Better::smaller);
   }

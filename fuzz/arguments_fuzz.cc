@@ -44,6 +44,8 @@ const std::map<std::string, Documented>& documented() {
       {"sample --seed", {0, any, true}},
       {"infer --sweeps", {1, 1000000, true}},
       {"infer --tolerance", {0, 1, false}},
+      {"infer --acceleration", {0, 100, true}},
+      {"infer --damping", {0, 0.999, false}},
       {"benchmark --splits", {0, any, true}},
       {"benchmark --threads", {0, 1024, true}},
       {"benchmark --epochs", {0, 1000000, true}},

@@ -29,7 +29,7 @@ void sweep(const cli::GraphFile& file, const InferenceOptions& options) {
     const Schedule schedule = supplied ? *file.schedule : file.graph.schedule(options);
     require(file.graph.text(schedule).size() < 100000, "a small graph has a small schedule");
     const Beliefs beliefs = file.graph.infer(options, schedule);
-    const nlohmann::json result = cli::to_json(file.graph, beliefs, options);
+    const nlohmann::json result = cli::to_json(file, beliefs, options);
     require(nlohmann::json::parse(result.dump()).size() == result.size(), "the answer is JSON");
   } catch (const GraphError&) {
   } catch (const std::invalid_argument&) {

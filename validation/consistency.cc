@@ -265,8 +265,9 @@ json consistency() {
     figure["delta"] = delta;
     rows.push_back(figure);
   }
-  const auto does_not_apply = [&](std::string_view factor, std::string_view remark) {
-    rows.push_back({{"factor", factor}, {"to", "x"}, {"applicable", false}, {"remark", remark}});
+  const auto does_not_apply = [&](std::string_view factor, std::string_view remark,
+                                  std::string_view to = "x") {
+    rows.push_back({{"factor", factor}, {"to", to}, {"applicable", false}, {"remark", remark}});
   };
   for (const char* factor : {"greater_than", "probit"}) {
     does_not_apply(factor,
@@ -280,6 +281,12 @@ json consistency() {
     does_not_apply(factor,
                    "the exact message does not vanish on one side, however much the other inputs "
                    "concentrate, so it has no mass 1 and no KL to a Gaussian");
+  }
+  does_not_apply("win_draw_loss",
+                 "a weighted sum and greater_than or between in one: see there what vanishes");
+  for (const char* to : {"z", "entry"}) {
+    does_not_apply("inner_product", "products and a weighted sum in one: see there what vanishes",
+                   to);
   }
   return {
       {"settings",

@@ -5,7 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <span>
+#include <string>
 #include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "graph.h"
 #include "python_function.h"
@@ -74,6 +80,16 @@ constexpr std::array<Words, std::tuple_size_v<BuiltinFactors>> words{{
     {"Softmax", "The class of a softmax of several variables: exp(x_winner) / sum of exp(x_k).",
      "x_0, x_1, ..., as many as it is added to", "winner : int\n    Which of them, from 0 on.",
      ">>> dma.Softmax(2)\nSoftmax(winner=2)"},
+    {"WinDrawLoss",
+     "Which of x and y was better, seen through Gaussian noise, or neither by a margin.", "x, y",
+     "result : int\n    1: x won; 0: a draw; -1: y won.\nmargin : float\n    A lead that is "
+     "smaller is a "
+     "draw.\nvariance : float\n    Variance of the noise of the lead.",
+     ">>> dma.WinDrawLoss(0, margin=0.7)\nWinDrawLoss(result=0, margin=0.7, variance=0.0)"},
+    {"InnerProduct", "z = u_1 v_1 + ... + u_n v_n + offset + noise.",
+     "z, u_1, ..., u_n, v_1, ..., v_n, as many as it is added to",
+     "offset : float\nvariance : float\n    Variance of the noise.",
+     ">>> dma.InnerProduct(variance=0.5)\nInnerProduct(offset=0.0, variance=0.5)"},
 }};
 
 static_assert(words.back().name != nullptr, "a factor of factors.h has no words for Python");
@@ -153,6 +169,85 @@ std::uint32_t add(SharedGraph& graph, F factor, const std::vector<std::uint32_t>
   return graph.idle().add(std::move(factor), std::span<const Variable>(edges)).index;
 }
 
+template <class F>
+auto add_shared(SharedGraph& graph, F factor, const py::list& of_rows) {
+  const EdgesOfRows rows(of_rows);
+  std::size_t width = 0;
+  for (const EdgeRows& edge : rows.edges()) width += edge.width();
+  if constexpr (requires { factor.edges = width; }) factor.edges = width;
+  return numbers_of(graph.idle().add(factor, rows.edges()));
+}
+
+using Values = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+// A parameter of every row: one value for all, or a first dimension with one entry per row.
+template <class F, std::size_t I>
+class Rows {
+ public:
+  explicit Rows(Values values, std::size_t rows) : values_(std::move(values)) {
+    constexpr py::ssize_t own = std::is_same_v<Member<F, I>, std::vector<double>> ? 1 : 0;
+    const std::string name(parameter<F, I>.name);
+    if (values_.ndim() != own && values_.ndim() != own + 1) {
+      throw py::value_error(name + " must have " + std::to_string(own) + " or " +
+                            std::to_string(own + 1) + " dimensions, got " +
+                            std::to_string(values_.ndim()));
+    }
+    by_row_ = values_.ndim() == own + 1;
+    if (by_row_ && static_cast<std::size_t>(values_.shape(0)) != rows) {
+      throw py::value_error(name + " has " + std::to_string(values_.shape(0)) +
+                            " rows, the edges have " + std::to_string(rows));
+    }
+    width_ = own == 1 ? values_.shape(values_.ndim() - 1) : 1;
+  }
+
+  void set(F& factor, std::size_t row) const {
+    const double* const at =
+        values_.data() + (by_row_ ? static_cast<py::ssize_t>(row) * width_ : 0);
+    auto& member = factor.*(parameter<F, I>.member);
+    if constexpr (std::is_same_v<Member<F, I>, std::vector<double>>) {
+      member.assign(at, at + width_);
+    } else if constexpr (std::is_same_v<Member<F, I>, int>) {
+      if (!(std::abs(*at) < 1e9) || *at != std::floor(*at)) {
+        throw py::value_error(std::string(parameter<F, I>.name) + ", row " + std::to_string(row) +
+                              ": must be a whole number, got " + std::to_string(*at));
+      }
+      member = static_cast<int>(*at);
+    } else {
+      member = *at;
+    }
+  }
+
+ private:
+  Values values_;
+  bool by_row_ = false;
+  py::ssize_t width_ = 1;
+};
+
+// How many rows the edges have; Graph::add checks that they agree.
+std::size_t rows_of(std::span<const EdgeRows> edges) {
+  for (const EdgeRows& edge : edges) {
+    if (edge.rows()) return *edge.rows();
+  }
+  return 0;
+}
+
+template <class F, std::size_t... I>
+auto add_by_row(SharedGraph& graph, const py::list& of_rows,
+                [[maybe_unused]] const py::args& values, std::index_sequence<I...>) {
+  const EdgesOfRows edges(of_rows);
+  std::size_t width = 0;
+  for (const EdgeRows& edge : edges.edges()) width += edge.width();
+  const std::tuple parameters{
+      Rows<F, I>(values[I].template cast<Values>(), rows_of(edges.edges()))...};
+  const auto make = [&]([[maybe_unused]] std::size_t row) {
+    F factor;
+    (std::get<I>(parameters).set(factor, row), ...);
+    if constexpr (requires { factor.edges = width; }) factor.edges = width;
+    return factor;
+  };
+  return numbers_of(graph.idle().add(make, edges.edges()));
+}
+
 template <class F, std::size_t... I>
 void bind_builtin(py::module_& module, GraphClass& graph, const Words& about,
                   std::index_sequence<I...> all) {
@@ -172,7 +267,20 @@ void bind_builtin(py::module_& module, GraphClass& graph, const Words& about,
     [[maybe_unused]] const auto& factor = py::cast<const F&>(self);
     return py::make_tuple(py::type::of(self), py::make_tuple(factor.*(parameter<F, I>.member)...));
   });
+  // Parameters without a default have None.
+  py::dict defaults;
+  (defaults.attr("__setitem__")(parameter<F, I>.name.data(),
+                                parameter<F, I>.required
+                                    ? py::object(py::none())
+                                    : py::object(py::cast(F{}.*(parameter<F, I>.member)))),
+   ...);
+  type.attr("_defaults") = defaults;
+  type.def_static("_add_by_row",
+                  [all](SharedGraph& self, const py::list& edges, const py::args& values) {
+                    return add_by_row<F>(self, edges, values, all);
+                  });
   graph.def("add", &add<F>);
+  graph.def("add_rows", &add_shared<F>);
   module.def("check_factor", [](const F& factor, std::size_t random_inputs, std::uint64_t seed) {
     return report_of(checked(factor, random_inputs, seed));
   });
@@ -218,6 +326,10 @@ void bind_python_factor(py::module_& module, GraphClass& graph) {
   graph.def("add", [](SharedGraph& self, const PythonFactor& factor,
                       const std::vector<std::uint32_t>& variables) {
     return std::visit([&](const auto& one) { return add(self, one, variables); },
+                      factor.with_inputs);
+  });
+  graph.def("add_rows", [](SharedGraph& self, const PythonFactor& factor, const py::list& edges) {
+    return std::visit([&](const auto& one) { return add_shared(self, one, edges); },
                       factor.with_inputs);
   });
   module.def("check_factor", [](const PythonFactor& factor, std::size_t random_inputs,

@@ -3,6 +3,7 @@
 #include "graph.h"
 
 #include <dma/factors/factors.h>
+#include <dma/graph/saved_beliefs.h>
 #include <pybind11/operators.h>
 #include <pybind11/stl.h>
 
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "bindings.h"
@@ -31,10 +33,34 @@ std::vector<Variable> variables_of(const std::vector<std::uint32_t>& indices) {
   return variables;
 }
 
+EdgesOfRows::EdgesOfRows(const py::list& edges) {
+  for (const py::handle& edge : edges) {
+    const auto [first, rows, columns, indices] =
+        edge.cast<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, py::object>>();
+    const VariableArray array{first, rows, columns};
+    if (rows == 0) {
+      edges_.push_back(indices.is_none() ? EdgeRows(Variable{first})
+                                         : EdgeRows(Variable{first}, indices.cast<std::size_t>()));
+    } else if (indices.is_none()) {
+      edges_.emplace_back(array);
+    } else {
+      indices_.push_back(indices.cast<Indices>());
+      const auto& kept = indices_.back();
+      edges_.push_back(array.at(
+          std::span<const std::int64_t>(kept.data(), static_cast<std::size_t>(kept.size()))));
+    }
+  }
+}
+
+std::pair<std::uint32_t, std::uint32_t> numbers_of(FactorArray factors) {
+  return {factors.first, factors.rows};
+}
+
 namespace {
 
 using Message = Gaussian<double>;
-using Steps = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+// A row (factor, edge) per step.
+using Steps = py::array_t<std::uint32_t, py::array::c_style | py::array::forcecast>;
 using ScheduleOfNumbers = std::pair<Steps, Steps>;
 
 Variable variable_at(const Graph& graph, std::uint32_t index) {
@@ -49,8 +75,13 @@ FactorId factor_at(const Graph& graph, std::uint32_t index) {
 
 ScheduleOfNumbers to_numbers(const Schedule& schedule) {
   const auto convert = [](const std::vector<Step>& steps) {
-    Steps numbers;
-    for (const Step step : steps) numbers.emplace_back(step.factor, step.edge);
+    Steps numbers({steps.size(), std::size_t{2}});
+    auto at = numbers.mutable_unchecked<2>();
+    for (py::ssize_t i = 0; i < numbers.shape(0); ++i) {
+      const Step step = steps[static_cast<std::size_t>(i)];
+      at(i, 0) = step.factor;
+      at(i, 1) = step.edge;
+    }
     return numbers;
   };
   return {convert(schedule.forward), convert(schedule.backward)};
@@ -59,21 +90,26 @@ ScheduleOfNumbers to_numbers(const Schedule& schedule) {
 Schedule to_schedule(const ScheduleOfNumbers& numbers) {
   const auto convert = [](const Steps& pairs) {
     std::vector<Step> steps;
-    for (const auto& [factor, edge] : pairs) steps.push_back({factor, edge});
+    if (pairs.size() == 0) return steps;
+    if (pairs.ndim() != 2 || pairs.shape(1) != 2)
+      throw py::value_error("steps are pairs (factor, edge)");
+    const auto at = pairs.unchecked<2>();
+    for (py::ssize_t i = 0; i < at.shape(0); ++i) steps.push_back({at(i, 0), at(i, 1)});
     return steps;
   };
   return {convert(numbers.first), convert(numbers.second)};
 }
 
 std::string text(const SharedGraph& self, const ScheduleOfNumbers& numbers) {
-  for (const auto* steps : {&numbers.first, &numbers.second}) {
-    for (const auto& [factor, edge] : *steps) {
-      if (edge >= self.graph.arity(factor_at(self.graph, factor))) {
+  const Schedule schedule = to_schedule(numbers);
+  for (const auto* steps : {&schedule.forward, &schedule.backward}) {
+    for (const Step step : *steps) {
+      if (step.edge >= self.graph.arity(factor_at(self.graph, step.factor))) {
         throw py::index_error("no such edge");
       }
     }
   }
-  return self.graph.text(to_schedule(numbers));
+  return self.graph.text(schedule);
 }
 
 template <class Choice, std::size_t N>
@@ -88,7 +124,8 @@ Choice choose(const char* what, const std::string& name,
 }
 
 InferenceOptions options_of(const std::string& engine, const std::string& rule, std::size_t sweeps,
-                            double tolerance, const std::string& on_improper) {
+                            double tolerance, const std::string& on_improper, double damping,
+                            std::size_t acceleration) {
   constexpr std::array engines{std::pair{"direct", Engine::direct}, std::pair{"ep", Engine::ep},
                                std::pair{"vmp", Engine::vmp}, std::pair{"adf", Engine::adf}};
   constexpr std::array rules{std::pair{"direct", Rule::direct}, std::pair{"linear", Rule::linear}};
@@ -103,25 +140,51 @@ InferenceOptions options_of(const std::string& engine, const std::string& rule, 
           .rule = choose("rule", rule, rules),
           .sweeps = sweeps,
           .tolerance = tolerance,
-          .on_improper = choose("on_improper", on_improper, improper)};
+          .on_improper = choose("on_improper", on_improper, improper),
+          .damping = damping,
+          .acceleration = acceleration};
 }
 
-// Beliefs, with the sizes to check look-ups against: the graph may have grown since.
-struct SizedBeliefs {
-  Beliefs beliefs;
-  std::size_t variables = 0;
-  std::vector<std::size_t> arity;
+Message marginal(const Beliefs& self, std::uint32_t variable) {
+  if (variable >= self.variable_count()) throw py::index_error("no such variable");
+  return self.marginal({variable});
+}
 
-  Message marginal(std::uint32_t variable) const {
-    if (variable >= variables) throw py::index_error("no such variable");
-    return beliefs.marginal({variable});
-  }
+Message message(const Beliefs& self, std::uint32_t factor, std::size_t edge) {
+  if (factor >= self.factor_count() || edge >= self.arity({factor}))
+    throw py::index_error("no such edge");
+  return self.message({factor}, edge);
+}
 
-  Message message(std::uint32_t factor, std::size_t edge) const {
-    if (factor >= arity.size() || edge >= arity[factor]) throw py::index_error("no such edge");
-    return beliefs.message({factor}, edge);
+// A row (tau, rho) per message.
+py::array_t<double> natural(std::span<const Message> messages) {
+  py::array_t<double> result({messages.size(), std::size_t{2}});
+  auto at = result.mutable_unchecked<2>();
+  for (py::ssize_t i = 0; i < result.shape(0); ++i) {
+    at(i, 0) = messages[static_cast<std::size_t>(i)].tau;
+    at(i, 1) = messages[static_cast<std::size_t>(i)].rho;
   }
-};
+  return result;
+}
+
+py::array_t<double> marginals(const Beliefs& self, std::uint32_t first, std::uint32_t count) {
+  if (std::size_t{first} + count > self.variable_count()) throw py::index_error("no such variable");
+  return natural(self.marginals(VariableArray{first, count, 1}));
+}
+
+std::vector<double> changes(const Beliefs& self, std::uint32_t first, std::uint32_t count) {
+  if (std::size_t{first} + count > self.variable_count()) throw py::index_error("no such variable");
+  return self.changes(VariableArray{first, count, 1});
+}
+
+py::array_t<double> messages(const Beliefs& self, std::uint32_t first, std::uint32_t count,
+                             std::size_t edge) {
+  if (std::size_t{first} + count > self.factor_count()) throw py::index_error("no such factor");
+  for (std::uint32_t row = 0; row < count; ++row) {
+    if (edge >= self.arity({first + row})) throw py::index_error("no such edge");
+  }
+  return natural(self.messages({first, count}, edge));
+}
 
 class Running {
  public:
@@ -135,23 +198,23 @@ class Running {
 };
 
 Beliefs infer_unlocked(SharedGraph& self, const InferenceOptions& options,
-                       const std::optional<Schedule>& schedule) {
+                       const std::optional<Schedule>& schedule, const Beliefs* start) {
   const Running running(self);
   const py::gil_scoped_release unlocked;
-  return schedule ? self.graph.infer(options, *schedule) : self.graph.infer(options);
+  const Schedule steps = schedule ? *schedule : self.graph.schedule(options);
+  return start == nullptr ? self.graph.infer(options, steps)
+                          : self.graph.infer(options, steps, *start);
 }
 
-SizedBeliefs infer(SharedGraph& self, const std::string& engine, const std::string& rule,
-                   std::size_t sweeps, double tolerance, const std::string& on_improper,
-                   const std::optional<ScheduleOfNumbers>& numbers) {
-  const auto options = options_of(engine, rule, sweeps, tolerance, on_improper);
+Beliefs infer(SharedGraph& self, const std::string& engine, const std::string& rule,
+              std::size_t sweeps, double tolerance, const std::string& on_improper, double damping,
+              std::size_t acceleration, const std::optional<ScheduleOfNumbers>& numbers,
+              const Beliefs* start) {
+  const auto options =
+      options_of(engine, rule, sweeps, tolerance, on_improper, damping, acceleration);
   std::optional<Schedule> schedule;
   if (numbers) schedule = to_schedule(*numbers);
-  SizedBeliefs result{infer_unlocked(self, options, schedule), self.graph.variable_count(), {}};
-  for (std::uint32_t f = 0; f < self.graph.factor_count(); ++f) {
-    result.arity.push_back(self.graph.arity({f}));
-  }
-  return result;
+  return infer_unlocked(self, options, schedule, start);
 }
 
 py::list tuples_of(const std::vector<ImproperMessage>& messages) {
@@ -261,6 +324,33 @@ GraphClass bind_graph_class(py::module_& module) {
       .def("variable", [](SharedGraph& self,
                           std::string name) { return self.idle().variable(std::move(name)).index; })
       .def("variable", [](SharedGraph& self) { return self.idle().variable().index; })
+      .def("variables",
+           [](SharedGraph& self, std::string name, std::size_t rows, std::size_t columns) {
+             return self.idle().variables(std::move(name), {rows, columns}).first;
+           })
+      .def("names",
+           [](const SharedGraph& self) {
+             py::list names;
+             for (const auto& [name, first, rows, columns] : self.graph.names())
+               names.append(py::make_tuple(name, first, rows, columns));
+             return names;
+           })
+      .def("find_factor",
+           [](const SharedGraph& self, const std::string& name) {
+             return self.graph.find_factor(name).index;
+           })
+      .def("set_array_name",
+           [](SharedGraph& self, std::uint32_t first, std::uint32_t rows, std::string name) {
+             self.idle().set_name(FactorArray{first, rows}, std::move(name));
+           })
+      .def("array_name",
+           [](const SharedGraph& self, std::uint32_t first, std::uint32_t rows) {
+             return self.graph.name(FactorArray{first, rows});
+           })
+      .def("forget",
+           [](SharedGraph& self, std::uint32_t first, std::uint32_t rows) {
+             self.idle().forget(FactorArray{first, rows});
+           })
       .def("find", [](const SharedGraph& self,
                       const std::string& name) { return self.graph.find(name).index; })
       .def("set_name",
@@ -300,36 +390,41 @@ GraphClass bind_graph_class(py::module_& module) {
            [](const SharedGraph& self) { return to_numbers(self.graph.assimilation_schedule()); })
       .def("schedule",
            [](const SharedGraph& self, const std::string& engine, const std::string& rule) {
-             return to_numbers(self.graph.schedule(options_of(engine, rule, 1, 0, "pass")));
+             return to_numbers(self.graph.schedule(options_of(engine, rule, 1, 0, "pass", 0, 0)));
            })
       .def("text", &text)
-      .def("infer", &infer);
+      .def("log_evidence", [](const SharedGraph& self,
+                              const Beliefs& beliefs) { return self.graph.log_evidence(beliefs); })
+      .def("infer", &infer)
+      .def("load", [](const SharedGraph& self, const std::string& path) {
+        return load_beliefs(path, self.graph);
+      });
   return type;
 }
 
 void bind_beliefs(py::module_& module) {
-  py::class_<SizedBeliefs>(module, "Beliefs")
-      .def("marginal", &SizedBeliefs::marginal)
-      .def("message", &SizedBeliefs::message)
-      .def_readonly("variable_count", &SizedBeliefs::variables)
-      .def_property_readonly("factor_count",
-                             [](const SizedBeliefs& self) { return self.arity.size(); })
-      .def_property_readonly("sweeps", [](const SizedBeliefs& self) { return self.beliefs.sweeps; })
-      .def_property_readonly("converged",
-                             [](const SizedBeliefs& self) { return self.beliefs.converged; })
-      .def_property_readonly("last_change",
-                             [](const SizedBeliefs& self) { return self.beliefs.last_change; })
-      .def_property_readonly("messages_sent",
-                             [](const SizedBeliefs& self) { return self.beliefs.messages_sent; })
-      .def_property_readonly(
-          "improper", [](const SizedBeliefs& self) { return tuples_of(self.beliefs.improper); })
-      .def_property_readonly(
-          "collapsed", [](const SizedBeliefs& self) { return tuples_of(self.beliefs.collapsed); })
-      .def_property_readonly(
-          "failed", [](const SizedBeliefs& self) { return tuples_of(self.beliefs.failed); })
-      .def_property_readonly("improper_marginals", [](const SizedBeliefs& self) {
-        return self.beliefs.improper_marginals;
-      });
+  py::class_<Beliefs>(module, "Beliefs")
+      .def("marginal", &marginal)
+      .def("marginals", &marginals)
+      .def("message", &message)
+      .def("messages", &messages)
+      .def_property_readonly("variable_count", &Beliefs::variable_count)
+      .def_property_readonly("factor_count", &Beliefs::factor_count)
+      .def_property_readonly("measured", &Beliefs::measured)
+      .def("save", [](const Beliefs& self, const std::string& path) { save_beliefs(self, path); })
+      .def_readonly("sweeps", &Beliefs::sweeps)
+      .def_readonly("converged", &Beliefs::converged)
+      .def_readonly("last_change", &Beliefs::last_change)
+      .def_readonly("damping", &Beliefs::damping)
+      .def_readonly("moving", &Beliefs::moving)
+      .def("changes", &changes)
+      .def_readonly("messages_sent", &Beliefs::messages_sent)
+      .def_property_readonly("improper",
+                             [](const Beliefs& self) { return tuples_of(self.improper); })
+      .def_property_readonly("collapsed",
+                             [](const Beliefs& self) { return tuples_of(self.collapsed); })
+      .def_property_readonly("failed", [](const Beliefs& self) { return tuples_of(self.failed); })
+      .def_readonly("improper_marginals", &Beliefs::improper_marginals);
 }
 
 }  // namespace

@@ -13,9 +13,11 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import inspect
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Union, get_args, overload
@@ -30,6 +32,7 @@ from dma._core import (
     Equality,
     Gaussian,
     GreaterThan,
+    InnerProduct,
     LeakyRelu,
     LogNormalCopy,
     LogNormalObservation,
@@ -41,6 +44,7 @@ from dma._core import (
     Product,
     Softmax,
     WeightedSum,
+    WinDrawLoss,
 )
 
 __all__ = [
@@ -48,15 +52,18 @@ __all__ = [
     "Beliefs",
     "Between",
     "Equality",
+    "FactorArray",
     "FactorCheck",
     "FactorId",
     "FactorReport",
     "FailedMessage",
     "Function",
     "Gaussian",
+    "Gaussians",
     "Graph",
     "GreaterThan",
     "ImproperMessage",
+    "InnerProduct",
     "LeakyRelu",
     "LogNormalCopy",
     "LogNormalObservation",
@@ -70,12 +77,16 @@ __all__ = [
     "Softmax",
     "Step",
     "Variable",
+    "VariableArray",
+    "VariableRows",
     "WeightedSum",
+    "WinDrawLoss",
     "check_factor",
     "factor",
 ]
 
 Points = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 
 class Function:
@@ -157,8 +168,12 @@ Factor = Union[
     LogNormalObservation,
     Argmax,
     Softmax,
+    WinDrawLoss,
+    InnerProduct,
     Function,
 ]
+# What an edge is connected to, row by row.
+Edge = Union["Variable", str, "VariableArray", "VariableRows"]
 _BUILT_IN = tuple(factor for factor in get_args(Factor) if factor is not Function)
 
 
@@ -315,6 +330,182 @@ class Variable:
         return f"Variable({self.name!r})"
 
 
+@dataclass(frozen=True, eq=False)
+class VariableRows:
+    """The rows of an array that indices name; made by ``array[indices]``."""
+
+    array: VariableArray
+    indices: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+@dataclass(frozen=True)
+class VariableArray:
+    """An array of variables of one graph; made by :meth:`Graph.variables`.
+
+    Examples
+    --------
+    >>> skill = dma.Graph().variables("skill", 500)
+    >>> skill[3]
+    Variable('skill[3]')
+    >>> skill[1:], len(skill)
+    (VariableArray('skill', 499 rows), 500)
+    >>> len(skill[np.array([3, 1, 3])])  # one per row of a factor
+    3
+
+    Attributes
+    ----------
+    graph : Graph
+    rows : int
+    columns : int
+        0 for variables with one index, name[row]; else they are called name[row,column].
+    """
+
+    graph: Graph
+    first: int
+    rows: int
+    columns: int = 0
+
+    @property
+    def name(self) -> str:
+        name = self.graph._core.variable_name(self.first)
+        return name[: name.rindex("[")]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.rows, self.columns) if self.columns else (self.rows,)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @overload
+    def __getitem__(self, at: Union[int, tuple[int, int]]) -> Variable:
+        ...
+
+    @overload
+    def __getitem__(self, at: slice) -> VariableArray:
+        ...
+
+    @overload
+    def __getitem__(self, at: Union[list[int], npt.NDArray[Any]]) -> VariableRows:
+        ...
+
+    def __getitem__(self, at: Any) -> Union[Variable, VariableArray, VariableRows]:
+        """A variable, a slice of consecutive rows, or the rows that an array of whole numbers names."""
+        if isinstance(at, slice):
+            begin, end, step = at.indices(self.rows)
+            if step != 1 or begin >= end:
+                raise ValueError(f"a slice of '{self.name}' must have rows that follow each other, got {at}")
+            return VariableArray(
+                self.graph, self.first + begin * (self.columns or 1), end - begin, self.columns
+            )
+        if isinstance(at, (int, np.integer)) and not self.columns:
+            return self._element(int(at), 0)
+        if isinstance(at, tuple) and len(at) == 2 and self.columns:
+            return self._element(*at)
+        indices = np.asarray(at)
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise TypeError(
+                f"indices of '{self.name}' must be whole numbers in one dimension, "
+                f"got {indices.dtype} in {indices.ndim}"
+            )
+        return VariableRows(self, np.ascontiguousarray(indices, dtype=np.int64))
+
+    def _element(self, row: int, column: int) -> Variable:
+        width = self.columns or 1
+        if not (0 <= row < self.rows and 0 <= column < width):
+            raise IndexError(f"'{self.name}' has no element {row},{column}; its shape is {self.shape}")
+        return Variable(self.graph, self.first + row * width + column)
+
+    def __repr__(self) -> str:
+        return f"VariableArray({self.name!r}, {self.rows} rows)"
+
+
+@dataclass(frozen=True)
+class FactorArray:
+    """Consecutive factors of one graph, one per row; made by :meth:`Graph.add`."""
+
+    graph: Graph
+    first: int
+    rows: int
+
+    @property
+    def name(self) -> str:
+        return self.graph._core.array_name(self.first, self.rows)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @overload
+    def __getitem__(self, row: int) -> FactorId:
+        ...
+
+    @overload
+    def __getitem__(self, row: slice) -> FactorArray:
+        ...
+
+    def __getitem__(self, row: Union[int, slice]) -> Union[FactorId, FactorArray]:
+        """A factor, or a slice of consecutive ones."""
+        if isinstance(row, slice):
+            begin, end, step = row.indices(self.rows)
+            if step != 1 or begin > end:
+                raise ValueError(f"a slice of factors must have rows that follow each other, got {row}")
+            return FactorArray(self.graph, self.first + begin, end - begin)
+        if not 0 <= row < self.rows:
+            raise IndexError(f"there are {self.rows} factors, no row {row}")
+        return FactorId(self.graph, self.first + row)
+
+    def __repr__(self) -> str:
+        return f"FactorArray({self.name!r}, {self.rows} rows)"
+
+
+class Gaussians:
+    """Many Gaussians, as arrays of one shape.
+
+    Attributes
+    ----------
+    mean, variance, std, tau, rho : numpy.ndarray
+        See :class:`Gaussian`.
+    """
+
+    def __init__(self, tau: Floats, rho: Floats) -> None:
+        self.tau = tau
+        self.rho = rho
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.rho.shape
+
+    @property
+    def mean(self) -> Floats:
+        known = np.isinf(self.rho)
+        divisor = np.where(known | (self.rho == 0), 1, self.rho)
+        return np.where(self.rho == 0, 0, self.tau / divisor)
+
+    @property
+    def variance(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.where(self.rho == 0, np.inf, 1 / self.rho)
+
+    @property
+    def std(self) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.rho == 0, np.inf, 1 / np.sqrt(self.rho))
+
+    def __len__(self) -> int:
+        return len(self.rho)
+
+    def __getitem__(self, at: Any) -> Union[Gaussian, Gaussians]:
+        """One of them as a Gaussian, or some of them; indices as of an array."""
+        tau, rho = self.tau[at], self.rho[at]
+        return Gaussians(tau, rho) if isinstance(rho, np.ndarray) else Gaussian.from_natural(tau, rho)
+
+    def __repr__(self) -> str:
+        return f"Gaussians(shape={self.shape})"
+
+
 @dataclass(frozen=True)
 class FactorId:
     """A factor of one graph; made by :meth:`Graph.add`."""
@@ -329,7 +520,7 @@ class FactorId:
     @property
     def factor(self) -> Factor:
         """The factor that was added."""
-        return self.graph._factors[self.index]
+        return self.graph._factor_at(self.index)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -348,10 +539,37 @@ class Step(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """The order in which messages are sent: a sweep is the forward steps, then the backward steps."""
+    """The order in which messages are sent: a sweep is the forward steps, then the backward steps.
 
-    forward: list[Step]
-    backward: list[Step]
+    A step is a pair of a factor and a variable, or their names; or of an array of factors and the number of an edge.
+    Among the steps, a list of steps of arrays goes row by row, as rows that follow each other in time need it: all its
+    steps for the first row, then for the next. Among the backward steps it begins with the last row.
+
+    Examples
+    --------
+    A walk of three steps, seen at each:
+
+    >>> g = dma.Graph()
+    >>> x = g.variables("x", 4)
+    >>> start = g.add(dma.Prior(0, 1), x[0])
+    >>> walk = g.add(dma.WeightedSum([1], variance=0.1), x[1:], x[:3])
+    >>> seen = g.add(dma.Observation, x[1:], value=[1, 2, 3], variance=1)
+    >>> in_time = dma.Schedule([(start, x[0]), [(walk, 0), (seen, 0)]], [[(walk, 1)]])
+    >>> print(g.text(in_time), end="")
+    forward  prior#0 -> x[0]
+    forward  sum#1 -> x[1]
+    forward  observation#4 -> x[1]
+    forward  sum#2 -> x[2]
+    forward  observation#5 -> x[2]
+    forward  sum#3 -> x[3]
+    forward  observation#6 -> x[3]
+    backward sum#3 ... sum#1 -> edge 1 (x)
+    >>> g.infer(schedule=in_time)[x].mean.round(2).tolist()
+    [1.29, 1.41, 1.59, 1.71]
+    """
+
+    forward: list[Any]
+    backward: list[Any]
 
 
 class ImproperMessage(NamedTuple):
@@ -373,8 +591,10 @@ class FailedMessage(NamedTuple):
     why: str
 
 
-class Beliefs(Mapping[str, Gaussian]):
+class Beliefs(Mapping[str, Union[Gaussian, Gaussians]]):
     """What inference found: a mapping from variables, or their names, to Gaussians.
+
+    An array, or its name, leads to :class:`Gaussians`.
 
     Attributes
     ----------
@@ -385,6 +605,10 @@ class Beliefs(Mapping[str, Gaussian]):
     last_change : float or None
         The largest movement of a marginal in the last sweep, in standard deviations; None where it was not
         measured.
+    damping : float
+        As asked for.
+    moving : list of str
+        Variables that moved by more than the tolerance in the last sweep.
     messages_sent : int
     improper : list of ImproperMessage
         Messages of negative precision (EP, ADF).
@@ -411,13 +635,17 @@ class Beliefs(Mapping[str, Gaussian]):
     Gaussian(mean=2.0, variance=1.0)
     """
 
-    def __init__(self, graph: Graph, core: _core.Beliefs, tolerance: float) -> None:
+    def __init__(self, graph: Graph, core: _core.Beliefs, tolerance: float, goes_on: bool) -> None:
         self._graph = graph
         self._core = core
         watched = tolerance > 0
         self.sweeps: int = core.sweeps
         self.converged: Optional[bool] = core.converged if watched else None
-        self.last_change: Optional[float] = core.last_change if watched and core.sweeps > 1 else None
+        self.last_change: Optional[float] = (
+            core.last_change if watched and (goes_on or core.sweeps > 1) else None
+        )
+        self.damping: float = core.damping
+        self.moving = [graph._core.variable_name(v) for v in core.moving]
         self.messages_sent: int = core.messages_sent
         self.improper = [graph._improper(*one) for one in core.improper]
         self.collapsed = [graph._improper(*one) for one in core.collapsed]
@@ -426,28 +654,52 @@ class Beliefs(Mapping[str, Gaussian]):
         ]
         self.improper_marginals = [graph._core.variable_name(v) for v in core.improper_marginals]
 
+    @overload
+    def __getitem__(self, variable: VariableArray) -> Gaussians:
+        ...
+
+    @overload
     def __getitem__(self, variable: Union[Variable, str]) -> Gaussian:
+        ...
+
+    def __getitem__(self, variable: Union[Variable, VariableArray, str]) -> Union[Gaussian, Gaussians]:
         try:
-            index = self._graph._variable(variable)
+            one = self._graph._find(variable)
         except ValueError as error:
             if isinstance(variable, str):
                 raise KeyError(str(error)) from None
             raise
-        if index >= self._core.variable_count:
-            raise KeyError(f"variable '{self._graph._core.variable_name(index)}' is newer than these beliefs")
-        return self._core.marginal(index)
+        rows, columns = (one.rows, one.columns) if isinstance(one, VariableArray) else (1, 0)
+        first = one.first if isinstance(one, VariableArray) else one.index
+        if first + rows * (columns or 1) > self._core.variable_count:
+            raise KeyError(f"variable '{one.name}' is newer than these beliefs")
+        if isinstance(one, Variable):
+            return self._core.marginal(first)
+        natural = self._core.marginals(first, rows * (columns or 1))
+        return Gaussians(natural[:, 0].reshape(one.shape), natural[:, 1].reshape(one.shape))
 
     def __iter__(self) -> Iterator[str]:
-        return map(self._graph._core.variable_name, range(len(self)))
+        return (name for name, first, _, _ in self._graph._core.names() if first < self._core.variable_count)
 
     def __len__(self) -> int:
-        return self._core.variable_count
+        return sum(1 for _ in self)
 
     def __repr__(self) -> str:
-        return f"Beliefs({len(self)} variables, sweeps={self.sweeps}, messages_sent={self.messages_sent})"
+        return (
+            f"Beliefs({self._core.variable_count} variables, sweeps={self.sweeps}, "
+            f"messages_sent={self.messages_sent})"
+        )
 
+    @overload
+    def marginal(self, variable: VariableArray) -> Gaussians:
+        ...
+
+    @overload
     def marginal(self, variable: Union[Variable, str]) -> Gaussian:
-        """The belief about a variable; the same as ``beliefs[variable]``."""
+        ...
+
+    def marginal(self, variable: Union[Variable, VariableArray, str]) -> Union[Gaussian, Gaussians]:
+        """The belief about a variable or an array; the same as ``beliefs[variable]``."""
         return self[variable]
 
     def message(self, factor: Union[FactorId, str], to: Union[Variable, str, int]) -> Gaussian:
@@ -457,13 +709,66 @@ class Beliefs(Mapping[str, Gaussian]):
             raise ValueError(f"factor '{self._graph._core.factor_name(index)}' is newer than these beliefs")
         return self._core.message(index, self._graph._edge(index, to))
 
-    def means(self) -> dict[str, float]:
-        """The mean of every variable, by name."""
+    def messages(self, factors: FactorArray, edge: int) -> Gaussians:
+        """The last messages from the factors of an array to the edge of this number."""
+        self._graph._own(factors)
+        natural = self._core.messages(factors.first, factors.rows, edge)
+        return Gaussians(natural[:, 0], natural[:, 1])
+
+    def changes(self, variables: VariableArray) -> Floats:
+        """How far each variable of an array moved in the last sweep, in standard deviations; 0 without a tolerance."""
+        self[variables]  # checks that it is known here
+        moved = self._core.changes(variables.first, variables.rows * (variables.columns or 1))
+        return np.array(moved).reshape(variables.shape)
+
+    def log_evidence(self) -> float:
+        """The log of the probability of all that was observed, to compare models of the same data.
+
+        It needs the engine "direct" or "ep", and beliefs that have converged. It is exact on a tree of exact messages,
+        and if one factor at most is approximated between exact ones; otherwise it is the Bethe approximation.
+
+        Raises
+        ------
+        ValueError
+            If it does not exist; the text says why.
+
+        Examples
+        --------
+        >>> g = dma.Graph()
+        >>> x = g.variable("x")
+        >>> prior, seen = g.add(dma.Prior(0, 1), x), g.add(dma.Observation(2, 1), x)
+        >>> round(g.sweep().log_evidence(), 4)  # log N(2; 0, 1 + 1)
+        -2.2655
+        """
+        return self._graph._core.log_evidence(self._core)
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Write these beliefs to a file, from which :meth:`Graph.load` reads them.
+
+        The graph is not in the file. What went wrong while they were found is not either: ``improper``, ``failed`` and
+        ``collapsed`` are of the run.
+        """
+        self._core.save(os.fspath(path))
+
+    def means(self) -> dict[str, Union[float, Floats]]:
+        """The mean of every variable, by name; of an array, an array."""
         return {name: belief.mean for name, belief in self.items()}
 
-    def stds(self) -> dict[str, float]:
-        """The standard deviation of every variable, by name."""
+    def stds(self) -> dict[str, Union[float, Floats]]:
+        """The standard deviation of every variable, by name; of an array, an array."""
         return {name: belief.std for name, belief in self.items()}
+
+
+def _has_rows(name: str, value: Points) -> bool:
+    """Whether a parameter has an entry per row: the coefficients of one factor are an array already."""
+    return value.ndim > (1 if name == "coefficients" else 0)
+
+
+class _Added(NamedTuple):
+    """Factors that were added by one call."""
+
+    factor: Any  # a factor, or the type of one
+    values: Optional[dict[str, Points]]  # its parameters, where it is a type
 
 
 class Graph:
@@ -486,46 +791,137 @@ class Graph:
 
     def __init__(self) -> None:
         self._core = _core.Graph()
-        self._factors: list[Factor] = []
-        self._factor_by_name: dict[str, int] = {}
+        self._added: list[_Added] = []
+        self._firsts: list[int] = []  # their first factors
 
     def variable(self, name: Optional[str] = None) -> Variable:
         """Add a variable. The name must be new; without one it is called v0, v1, ..."""
         return Variable(self, self._core.variable() if name is None else self._core.variable(name))
 
+    @overload
     def variables(self, *names: str) -> tuple[Variable, ...]:
-        """Add variables with these names.
+        ...
 
-        >>> dma.Graph().variables("x", "y")
+    @overload
+    def variables(
+        self, name: str, shape: Union[int, tuple[int, int]], /, prior: Optional[Factor] = ...
+    ) -> VariableArray:
+        ...
+
+    def variables(self, *names: Any, prior: Optional[Factor] = None) -> Any:
+        """Add variables with these names; or, from a name and a shape, an array of variables.
+
+        Parameters
+        ----------
+        *names : str, or str and int or (int, int)
+        prior : Factor, optional
+            Added to every element of the array.
+
+        Examples
+        --------
+        >>> g = dma.Graph()
+        >>> g.variables("x", "y")
         (Variable('x'), Variable('y'))
+        >>> g.variables("skill", 500, prior=dma.Prior(25, 70))
+        VariableArray('skill', 500 rows)
+        >>> g.variables("trait", (100, 3))[4, 2]
+        Variable('trait[4,2]')
         """
-        return tuple(self.variable(name) for name in names)
+        if len(names) != 2 or isinstance(names[1], str):
+            if prior is not None:
+                raise TypeError("a prior needs an array: variables(name, shape, prior=...)")
+            return tuple(self.variable(name) for name in names)
+        name, shape = names
+        rows, columns = shape if isinstance(shape, tuple) else (shape, 0)
+        if rows < 1 or (isinstance(shape, tuple) and columns < 1):
+            raise ValueError(f"the array '{name}' needs at least one variable, got the shape {shape}")
+        array = VariableArray(self, self._core.variables(name, rows, columns), rows, columns)
+        if prior is not None:
+            self.add(prior, VariableArray(self, array.first, rows * (columns or 1)))
+        return array
 
-    def add(self, factor: Factor, *variables: Union[Variable, str], name: Optional[str] = None) -> FactorId:
+    @overload
+    def add(  # type: ignore[misc]  # the first that fits is meant
+        self, factor: Factor, *variables: Union[Variable, str], name: Optional[str] = ...
+    ) -> FactorId:
+        ...
+
+    @overload
+    def add(
+        self, factor: Union[Factor, type[Any]], *variables: Edge, name: Optional[str] = ..., **parameters: Any
+    ) -> FactorArray:
+        ...
+
+    def add(
+        self, factor: Any, *variables: Edge, name: Optional[str] = None, **parameters: Any
+    ) -> Union[FactorId, FactorArray]:
         """Add a factor on these variables, in the order of its edges.
+
+        If one of them is an array, or the rows of one that indices name, a factor is added for each row, as if one by
+        one. They share the factor's parameters. With a type in place of a factor, its parameters follow by name, and
+        each may be an array with an entry per row.
 
         On a graph with cycles, the forward sweep visits factors in the order in which they were added.
 
         Parameters
         ----------
-        factor : Prior, Observation, ..., or Function
-        *variables : Variable or str
+        factor : Prior, Observation, ..., or Function; or a type
+        *variables : Variable, str, VariableArray or VariableRows
+            An array with columns stands for as many edges.
         name : str, optional
             Name of the factor; by default its type and number, such as ``product#2``.
+        **parameters : array_like
+            Of a type.
+
+        Examples
+        --------
+        >>> home, away, goals = np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([2.0, 0.0, 1.0])
+        >>> g = dma.Graph()
+        >>> skill = g.variables("skill", 3, prior=dma.Prior(0, 1))
+        >>> lead = g.variables("lead", len(goals))
+        >>> g.add(dma.WeightedSum([1, -1]), lead, skill[home], skill[away])
+        FactorArray('sum#3 ... sum#5', 3 rows)
+        >>> g.add(dma.Observation, lead, value=goals, variance=1, name="seen")
+        FactorArray('seen', 3 rows)
+        >>> g.infer(sweeps=20)[skill].mean.round(3)
+        array([ 0.25, -0.5 ,  0.25])
         """
+        if isinstance(factor, type):
+            if factor not in _BUILT_IN:
+                raise TypeError(f"a type of factor such as dma.Observation is expected, got {factor!r}")
+        elif parameters:
+            raise TypeError("parameters by name follow a type of factor, such as dma.Observation")
         core = factor._core if isinstance(factor, Function) else factor
-        if not isinstance(core, (*_BUILT_IN, _core.PythonFactor)):
+        if not isinstance(factor, type) and not isinstance(core, (*_BUILT_IN, _core.PythonFactor)):
             raise TypeError(
                 f"the first argument of add must be a factor such as dma.Prior(0, 1), got {factor!r}"
             )
         if name is not None:
             self._check_new_name(name)
-        index = self._core.add(core, [self._variable(one) for one in variables])
+        if not isinstance(factor, type) and all(isinstance(one, (Variable, str)) for one in variables):
+            index = self._core.add(core, [self._variable(one) for one in variables])
+            if name is not None:
+                self._core.set_name(index, name)
+            self._remember(index, factor, None)
+            return FactorId(self, index)
+        values: Optional[dict[str, Points]] = None
+        if isinstance(factor, type):
+            values = self._values(factor, parameters)
+            longest = next((len(value) for key, value in values.items() if _has_rows(key, value)), None)
+            edges = [self._edge_rows(one, longest) for one in variables]
+            first, rows = factor._add_by_row(self._core, edges, *values.values())  # type: ignore[attr-defined]
+        else:
+            first, rows = self._core.add_rows(core, [self._edge_rows(one, None) for one in variables])
+        added = FactorArray(self, first, rows)
         if name is not None:
-            self._core.set_name(index, name)
-        self._factors.append(factor)
-        self._factor_by_name[self._core.factor_name(index)] = index
-        return FactorId(self, index)
+            self._core.set_array_name(first, rows, name)
+        if rows:
+            self._remember(first, factor, values)
+        return added
+
+    def _remember(self, first: int, factor: Any, values: Optional[dict[str, Points]]) -> None:
+        self._firsts.append(first)
+        self._added.append(_Added(factor, values))
 
     def find(self, name: str) -> Variable:
         """The variable with this name; ValueError if there is none."""
@@ -537,13 +933,14 @@ class Graph:
 
     @property
     def variable_names(self) -> list[str]:
-        """Names of the variables, in the order in which they were added."""
-        return [self._core.variable_name(index) for index in range(self.variable_count)]
+        """Names of the variables and arrays, in the order in which they were added."""
+        return [name for name, _, _, _ in self._core.names()]
 
     @property
     def factor_names(self) -> list[str]:
-        """Names of the factors, in the order in which they were added."""
-        return list(self._factor_by_name)
+        """Names of the factors, in the order in which they were added; those of an array share one."""
+        ends = [*self._firsts[1:], self.factor_count]
+        return [self._core.array_name(first, end - first) for first, end in zip(self._firsts, ends)]
 
     @property
     def variable_count(self) -> int:
@@ -609,6 +1006,9 @@ class Graph:
         tolerance: float = 0.0,
         on_improper: str = "pass",
         schedule: Optional[Schedule] = None,
+        damping: float = 0.0,
+        acceleration: int = 0,
+        start: Optional[Beliefs] = None,
     ) -> Beliefs:
         """Run inference. Other Python threads keep running; the graph must not change meanwhile.
 
@@ -626,30 +1026,140 @@ class Graph:
         on_improper : {"pass", "skip", "stop"}
             What EP does with a message of negative precision; it is always reported.
         schedule : Schedule, optional
-            Pairs of a factor and a variable, or their names; by default ``self.schedule(engine, rule)``.
+            By default ``self.schedule(engine, rule)``.
+        damping : float
+            Share of the message before that is kept, in [0, 1); engines "direct" and "ep".
+        acceleration : int
+            For graphs that converge slowly: how many sweeps to look back on to extrapolate the next messages
+            (Anderson). It needs a tolerance, and the engine "direct" or "ep".
+        start : Beliefs, optional
+            Goes on from these beliefs of the graph, or of what it was before it grew or forgot. A schedule of new
+            factors alone moves only what they touch.
 
         Raises
         ------
         ValueError
-            If the engine has no message for a factor, an argument is out of range, or a function is not finite.
+            If inference diverges (with a tolerance), the engine has no message for a factor, an argument is out of range, or a function is not finite.
         """
         if sweeps is None:
             sweeps = 100 if tolerance > 0 else 1
         if sweeps < 1:
             raise ValueError(f"sweeps must be at least 1, got {sweeps}")
         numbers = None if schedule is None else self._numbered(schedule)
-        core = self._core.infer(engine, rule, sweeps, tolerance, on_improper, numbers)
-        return Beliefs(self, core, tolerance)
+        if start is not None and start._graph is not self:
+            raise ValueError("these beliefs are of another graph")
+        before = None if start is None else start._core
+        core = self._core.infer(
+            engine, rule, sweeps, tolerance, on_improper, damping, acceleration, numbers, before
+        )
+        return Beliefs(self, core, tolerance, before is not None)
+
+    def forget(self, factors: Union[FactorId, FactorArray, str]) -> None:
+        """Take back what a factor says, or an array of factors.
+
+        No schedule visits them, inference that goes on does without their messages, and no evidence counts them.
+
+        Examples
+        --------
+        >>> g = dma.Graph()
+        >>> x = g.variable("x")
+        >>> prior, seen = g.add(dma.Prior(0, 1), x), g.add(dma.Observation(2, 1), x)
+        >>> known = g.sweep()
+        >>> g.forget(seen)
+        >>> g.infer(start=known)[x]
+        Gaussian(mean=0.0, variance=1.0)
+        """
+        if isinstance(factors, FactorArray):
+            self._core.forget(self._own(factors).first, factors.rows)
+        else:
+            self._core.forget(self._factor(factors), 1)
+
+    def load(self, path: Union[str, os.PathLike[str]]) -> Beliefs:
+        """Beliefs that were saved of this graph as it is, or as it was before it grew or forgot.
+
+        Build the graph as it was built then, load, add what is new, and go on with ``start=``.
+
+        Raises
+        ------
+        ValueError
+            If the file does not hold beliefs of this graph.
+
+        Examples
+        --------
+        >>> def league():
+        ...     g = dma.Graph()
+        ...     x = g.variable("x")
+        ...     g.add(dma.Prior(0, 1), x)
+        ...     return g, x
+        >>> g, x = league()
+        >>> g.sweep().save("league.safetensors")
+        >>> g, x = league()  # another day
+        >>> known = g.load("league.safetensors")
+        >>> seen = g.add(dma.Observation(2, 1), x)
+        >>> g.infer(start=known)[x]
+        Gaussian(mean=1.0, variance=0.5)
+        """
+        core = self._core.load(os.fspath(path))
+        return Beliefs(self, core, 1 if core.measured else 0, True)
 
     def _check_new_name(self, name: str) -> None:
         if not name:
             raise ValueError("a factor needs a name")
         if "#" in name:
             raise ValueError(f"a factor's name must not contain '#', which marks default names, got {name!r}")
-        if name in self._factor_by_name:
+        for taken in (name, f"{name}[0]"):  # the name of a factor, or of an array
+            try:
+                self._core.find_factor(taken)
+            except ValueError:
+                continue
             raise ValueError(f"there is already a factor called '{name}'")
 
-    def _variable(self, variable: Union[Variable, str]) -> int:
+    def _values(self, factor: type[Any], parameters: dict[str, Any]) -> dict[str, Points]:
+        """All parameters of a type of factor, as arrays."""
+        defaults: dict[str, Any] = factor._defaults
+        unknown = [name for name in parameters if name not in defaults]
+        missing = [name for name, default in defaults.items() if default is None and name not in parameters]
+        if unknown or missing:
+            raise TypeError(
+                f"{factor.__name__} takes {', '.join(defaults) or 'no parameters'}; "
+                f"{'unknown: ' + ', '.join(unknown) if unknown else 'missing: ' + ', '.join(missing)}"
+            )
+        # Copies: they are kept.
+        return {name: np.array(parameters.get(name, defaults[name]), dtype=float) for name in defaults}
+
+    def _edge_rows(self, edge: Edge, rows: Optional[int]) -> tuple[int, int, int, Any]:
+        if isinstance(edge, VariableRows):
+            array = self._array(edge.array)
+            return array.first, array.rows, array.columns or 1, edge.indices
+        if isinstance(edge, VariableArray):
+            array = self._array(edge)
+            return array.first, array.rows, array.columns or 1, None
+        return self._variable(edge), 0, 1, rows
+
+    def _array(self, array: VariableArray) -> VariableArray:
+        if array.graph is not self:
+            raise ValueError(f"the array '{array.name}' belongs to another graph")
+        return array
+
+    def _find(self, variable: Union[Variable, VariableArray, str]) -> Union[Variable, VariableArray]:
+        if isinstance(variable, VariableArray):
+            return self._array(variable)
+        if isinstance(variable, str):
+            for name, first, rows, columns in self._core.names():
+                if name == variable and rows:
+                    return VariableArray(self, first, rows, columns)
+        return Variable(self, self._variable(variable))
+
+    def _factor_at(self, index: int) -> Factor:
+        at = bisect.bisect_right(self._firsts, index) - 1
+        added = self._added[at]
+        if added.values is None:
+            return added.factor
+        row = index - self._firsts[at]
+        own = {name: value[row] if _has_rows(name, value) else value for name, value in added.values.items()}
+        return added.factor(**{name: value.tolist() for name, value in own.items()})
+
+    def _variable(self, variable: Edge) -> int:
         if isinstance(variable, str):
             return self._core.find(variable)
         if not isinstance(variable, Variable):
@@ -660,9 +1170,7 @@ class Graph:
 
     def _factor(self, factor: Union[FactorId, str]) -> int:
         if isinstance(factor, str):
-            if factor not in self._factor_by_name:
-                raise ValueError(f"there is no factor called '{factor}'")
-            return self._factor_by_name[factor]
+            return self._core.find_factor(factor)
         if not isinstance(factor, FactorId):
             raise TypeError(f"expected a factor of this graph or its name, got {factor!r}")
         if factor.graph is not self:
@@ -692,23 +1200,55 @@ class Graph:
 
     def _named(self, numbers: _core.Numbers) -> Schedule:
         forward, backward = numbers
-        return Schedule([self._step(*step) for step in forward], [self._step(*step) for step in backward])
+        return Schedule(
+            [self._step(*step) for step in forward.tolist()],
+            [self._step(*step) for step in backward.tolist()],
+        )
 
     def _numbered(self, schedule: Schedule) -> _core.Numbers:
         try:
             forward, backward = schedule
         except (TypeError, ValueError):
             raise TypeError("a schedule must be a pair: the forward steps and the backward steps") from None
-        return self._numbered_steps(forward), self._numbered_steps(backward)
+        return self._numbered_steps(forward, 1), self._numbered_steps(backward, -1)
 
-    def _numbered_steps(self, steps: Iterable[tuple[Any, Any]]) -> list[tuple[int, int]]:
-        numbers = []
+    def _numbered_steps(self, steps: Iterable[Any], direction: int) -> npt.NDArray[np.uint32]:
+        parts = [np.empty((0, 2), dtype=np.uint32)]
         for step in steps:
+            if isinstance(step, list) and step and isinstance(step[0], tuple):
+                parts.append(self._steps_by_row(step)[::direction].reshape(-1, 2))
+                continue
             if not isinstance(step, (tuple, list)) or len(step) != 2:
                 raise TypeError(f"a step must be a pair (factor, variable), got {step!r}")
-            factor = self._factor(step[0])
-            numbers.append((factor, self._edge(factor, step[1])))
-        return numbers
+            if isinstance(step[0], FactorArray):
+                parts.append(self._steps_of_rows(*step))
+            else:
+                factor = self._factor(step[0])
+                parts.append(np.array([[factor, self._edge(factor, step[1])]], dtype=np.uint32))
+        return np.concatenate(parts)
+
+    def _steps_by_row(self, steps: list[tuple[FactorArray, int]]) -> npt.NDArray[np.uint32]:
+        """By row, step and (factor, edge)."""
+        for step in steps:
+            if len(step) != 2 or not isinstance(step[0], FactorArray):
+                raise TypeError(f"a step row by row must be a pair (array of factors, edge), got {step!r}")
+        rows = sorted({factors.rows for factors, _ in steps})
+        if len(rows) > 1:
+            raise ValueError(f"steps row by row need arrays of as many rows, got {rows}")
+        return np.stack([self._steps_of_rows(*step) for step in steps], axis=1)
+
+    def _own(self, factors: FactorArray) -> FactorArray:
+        if factors.graph is not self:
+            raise ValueError(f"factors '{factors.name}' belong to another graph")
+        return factors
+
+    def _steps_of_rows(self, factors: FactorArray, edge: int) -> npt.NDArray[np.uint32]:
+        self._own(factors)
+        if not isinstance(edge, int) or not factors.rows:
+            raise TypeError(f"a step of an array of factors names the number of an edge, got {edge!r}")
+        self._edge(factors.first, edge)
+        rows = np.arange(factors.first, factors.first + factors.rows, dtype=np.uint32)
+        return np.stack([rows, np.full_like(rows, edge)], axis=1)
 
 
 class FactorCheck(NamedTuple):

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include <dma/graph/graph.h>
+#include <dma/special/larger.h>
 
+#include "graph/acceleration.h"
 #include "graph/adjacency.h"
 
 namespace dma {
@@ -18,8 +20,34 @@ std::string_view name_of(Engine engine) {
 
 Gaussian<double> Beliefs::marginal(Variable variable) const { return marginals_[variable.index]; }
 
+std::span<const Gaussian<double>> Beliefs::marginals(const VariableArray& array) const {
+  return std::span(marginals_).subspan(array.first, array.size());
+}
+
 Gaussian<double> Beliefs::message(FactorId factor, std::size_t edge) const {
   return messages_[edge_begin_[factor.index] + edge];
+}
+
+std::vector<Gaussian<double>> Beliefs::messages(FactorArray factors, std::size_t edge) const {
+  std::vector<Gaussian<double>> result;
+  result.reserve(factors.rows);
+  for (std::size_t row = 0; row < factors.rows; ++row)
+    result.push_back(message(factors[row], edge));
+  return result;
+}
+
+std::size_t Beliefs::arity(FactorId factor) const {
+  return edge_begin_[factor.index + 1] - edge_begin_[factor.index];
+}
+
+double Beliefs::change(Variable variable) const {
+  return changes_.empty() ? 0 : changes_[variable.index];
+}
+
+std::vector<double> Beliefs::changes(const VariableArray& array) const {
+  if (changes_.empty()) return std::vector<double>(array.size());
+  const auto begin = changes_.begin() + array.first;
+  return {begin, begin + static_cast<std::ptrdiff_t>(array.size())};
 }
 
 namespace detail {
@@ -42,6 +70,9 @@ void SweepState::deliver(Step step, Gaussian<double> sent) {
   }
   const std::uint32_t variable = edge_variable[edge];
   const Gaussian<double> old = message[edge];
+  const bool both_proper = old.is_proper() && sent.is_proper();
+  if (options.damping > 0 && both_proper)
+    sent = power(old, options.damping) * power(sent, 1 - options.damping);
   message[edge] = sent;
   if (degree(variable) > hub_degree) {
     // A point mass cannot be divided out: start again from the messages.
@@ -93,24 +124,39 @@ std::vector<Run> runs_of(const Schedule& schedule, std::span<const std::uint16_t
   return runs;
 }
 
-// The largest movement of a marginal, in units of its new standard deviation (for a point mass: of its size, or 1).
-double movement(const Marginals& before, const Marginals& after) {
-  double largest = 0;
-  for (std::size_t v = 0; v < after.size(); ++v) {
-    if (before[v] == after[v]) continue;
-    if (before[v].is_point() && after[v].is_point()) {
-      const double size = std::max(1.0, std::abs(after[v].mean()));
-      largest = std::max(largest, std::abs(after[v].mean() - before[v].mean()) / size);
-      continue;
-    }
-    if (!before[v].is_proper() || !after[v].is_proper())
-      return std::numeric_limits<double>::infinity();
-    const double moved = std::max(std::abs(after[v].mean() - before[v].mean()),
-                                  std::abs(after[v].stddev() - before[v].stddev()));
-    largest = std::max(largest, moved / after[v].stddev());
-  }
-  return largest;
+// The movement of a marginal, in units of its new standard deviation (for a point mass: of its size, or 1).
+double movement(Gaussian<double> before, Gaussian<double> after) {
+  if (before == after) return 0;
+  if (before.is_point() && after.is_point())
+    return std::abs(after.mean() - before.mean()) / std::max(1.0, std::abs(after.mean()));
+  if (!before.is_proper() || !after.is_proper()) return std::numeric_limits<double>::infinity();
+  const double moved = special::larger(std::abs(after.mean() - before.mean()),
+                                       std::abs(after.stddev() - before.stddev()));
+  return moved / after.stddev();
 }
+
+// Whether each ten sweeps move the marginals by more than the ten before.
+class Watch {
+ public:
+  // True if the least movement of these ten is more than a standard deviation and more than the largest of the ten before.
+  bool diverges(double change) {
+    least_ = std::min(least_, change);
+    most_ = std::max(most_, change);
+    if (++count_ < 10) return false;
+    const bool rises = least_ > 1 && least_ > before_ && std::isfinite(least_);
+    before_ = most_;
+    least_ = std::numeric_limits<double>::infinity();
+    most_ = 0;
+    count_ = 0;
+    return rises;
+  }
+
+ private:
+  double least_ = std::numeric_limits<double>::infinity();
+  double most_ = 0;
+  double before_ = std::numeric_limits<double>::infinity();
+  int count_ = 0;
+};
 
 }  // namespace
 
@@ -118,6 +164,10 @@ void Graph::check_step(const InferenceOptions& options, Step step) const {
   if (step.factor >= factor_count() || step.edge >= arity({step.factor})) {
     throw GraphError("the schedule names factor " + std::to_string(step.factor) + ", edge " +
                      std::to_string(step.edge) + ", which the graph does not have");
+  }
+  if (forgotten_[step.factor]) {
+    throw GraphError("the schedule names factor " + name(FactorId{step.factor}) +
+                     ", which is forgotten");
   }
   const std::uint16_t kind = factor_kind_[step.factor];
   const detail::FactorKind& functions = *kinds_[kind];
@@ -155,6 +205,7 @@ detail::SweepState Graph::initial_state(const InferenceOptions& options, Beliefs
           .message = Marginals(edge_count()),
           .total = Marginals(variable_count()),
           .incoming = Marginals(widest),
+          .outgoing = Marginals(widest),
           .options = options,
           .result = &result};
 }
@@ -172,15 +223,73 @@ std::vector<Gaussian<double>> Graph::marginals(const detail::SweepState& state) 
 }
 
 Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule) const {
+  return infer_from(options, schedule, nullptr);
+}
+
+Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule,
+                     const Beliefs& start) const {
+  return infer_from(options, schedule, &start);
+}
+
+// 1 / sqrt(rho) of each edge's variable: times a change of tau, the change of its mean in its deviations.
+std::vector<double> Graph::edge_scales(std::span<const Gaussian<double>> marginals) const {
+  std::vector<double> scales(edge_count());
+  std::transform(edge_variable_.begin(), edge_variable_.end(), scales.begin(),
+                 [&](std::uint32_t variable) {
+                   const auto marginal = marginals[variable];
+                   return marginal.is_proper() ? 1 / std::sqrt(marginal.rho) : 0;
+                 });
+  return scales;
+}
+
+void Graph::go_on(const Beliefs& start, detail::SweepState& state) const {
+  if (start.engine_ != state.options.engine) {
+    throw GraphError("inference goes on with the engine of its beliefs, " +
+                     std::string(name_of(start.engine_)));
+  }
+  check_own(start);
+  std::copy(start.messages_.begin(), start.messages_.end(), state.message.begin());
+  for (std::uint32_t factor = 0; factor < start.factor_count(); ++factor) {
+    if (!forgotten_[factor]) continue;
+    std::fill(state.message.begin() + edge_begin_[factor],
+              state.message.begin() + edge_begin_[factor + 1], Gaussian<double>::uniform());
+  }
+  for (std::uint32_t v = 0; v < variable_count(); ++v) {
+    const bool collapsed = start.engine_ == Engine::vmp && v < start.variable_count() &&
+                           start.marginal({v}).is_point();
+    state.total[v] = collapsed ? start.marginal({v}) : state.product(v);
+  }
+}
+
+Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& schedule,
+                          const Beliefs* start) const {
   if (options.sweeps == 0) throw GraphError("inference needs at least one sweep");
   if (options.engine == Engine::adf && (options.sweeps > 1 || !schedule.backward.empty())) {
     throw GraphError("ADF visits every factor once: it takes one sweep and no backward steps");
   }
+  if (!(options.damping >= 0 && options.damping < 1)) {
+    throw GraphError("damping must be at least 0 and below 1, got " +
+                     std::to_string(options.damping));
+  }
+  if (options.damping > 0 && options.engine != Engine::direct && options.engine != Engine::ep)
+    throw GraphError("damping is for the engines direct and ep");
+  if (options.acceleration > 0 && (options.tolerance == 0 || options.engine == Engine::vmp))
+    throw GraphError("acceleration needs a tolerance, and the engine direct or ep");
   for (const Step step : schedule.forward) check_step(options, step);
   for (const Step step : schedule.backward) check_step(options, step);
 
   Beliefs result;
+  result.engine_ = options.engine;
+  result.structure_ = structure_;
+  result.forgotten_count_ = forgotten_count_;
+  result.damping = options.damping;
+  Watch watch;
+  detail::Acceleration acceleration(options.acceleration);
   detail::SweepState state = initial_state(options, result);
+  if (start != nullptr) {
+    go_on(*start, state);
+    result.marginals_ = marginals(state);
+  }
   const std::vector<Run> runs = runs_of(schedule, factor_kind_);
   const auto engine = static_cast<std::size_t>(options.engine);
   const auto sweep_once = [&] {
@@ -190,6 +299,7 @@ Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule) 
     }
   };
   for (state.sweep = 1; state.sweep <= options.sweeps && !state.stopped; ++state.sweep) {
+    acceleration.begin(state.message);
     try {
       sweep_once();
     } catch (const std::logic_error& error) {  // a factor refused its messages
@@ -199,17 +309,35 @@ Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule) 
     const bool last = state.sweep == options.sweeps || state.stopped;
     if (options.tolerance == 0 && !last) continue;
     auto now = marginals(state);
-    if (options.tolerance > 0 && state.sweep > 1) {
-      result.last_change = movement(result.marginals_, now);
+    if (options.tolerance > 0 && !result.marginals_.empty()) {
+      result.changes_.resize(now.size());
+      std::transform(result.marginals_.begin(), result.marginals_.end(), now.begin(),
+                     result.changes_.begin(), movement);
+      const auto most = std::max_element(result.changes_.begin(), result.changes_.end());
+      result.last_change = most == result.changes_.end() ? 0 : *most;
       result.converged = result.last_change <= options.tolerance;
+      if (watch.diverges(result.last_change)) {
+        throw Diverged("inference diverges: sweep " + std::to_string(state.sweep) +
+                       " moved variable '" +
+                       name(Variable{static_cast<std::uint32_t>(most - result.changes_.begin())}) +
+                       "' by " + std::to_string(result.last_change) +
+                       " standard deviations, and every ten sweeps move by more than the ten "
+                       "before; try damping (now " +
+                       std::to_string(options.damping) + "), or another engine, rule or schedule");
+      }
     }
     result.marginals_ = std::move(now);
     if (result.converged) break;
+    if (!last && acceleration.extrapolate(state.message, edge_scales(result.marginals_))) {
+      for (std::uint32_t v = 0; v < variable_count(); ++v) state.total[v] = state.product(v);
+      result.marginals_ = marginals(state);
+    }
   }
   result.messages_ = std::move(state.message);
   result.edge_begin_ = edge_begin_;
   for (std::uint32_t v = 0; v < variable_count(); ++v) {
     if (!result.marginals_[v].is_distribution()) result.improper_marginals.push_back(v);
+    if (result.change(Variable{v}) > options.tolerance) result.moving.push_back(v);
   }
   return result;
 }

@@ -19,7 +19,8 @@ struct Traversal {
 };
 
 Traversal traverse(std::span<const std::uint32_t> edge_begin,
-                   std::span<const std::uint32_t> edge_variable, std::size_t variables) {
+                   std::span<const std::uint32_t> edge_variable, std::size_t variables,
+                   const std::vector<bool>& forgotten) {
   const auto by_variable = detail::adjacency(variables, edge_variable);
   const auto edge_factor = detail::edge_factors(edge_begin);
   Traversal result{{}, std::vector<std::uint32_t>(edge_begin.size() - 1, none), none};
@@ -38,7 +39,7 @@ Traversal traverse(std::span<const std::uint32_t> edge_begin,
       for (std::uint32_t i = by_variable.begin[variable]; i < by_variable.begin[variable + 1];
            ++i) {
         const std::uint32_t factor = edge_factor[by_variable.edges[i]];
-        if (factor == parent[variable]) continue;
+        if (factor == parent[variable] || forgotten[factor]) continue;
         if (result.parent_edge[factor] != none) {
           result.cycle_at = variable;
           return result;
@@ -64,12 +65,37 @@ Traversal traverse(std::span<const std::uint32_t> edge_begin,
 
 }  // namespace
 
+Schedule row_by_row(std::span<const RowStep> forward, std::span<const RowStep> backward) {
+  std::uint32_t rows = 0;
+  if (!backward.empty()) rows = backward.front().factors.rows;
+  if (!forward.empty()) rows = forward.front().factors.rows;
+  for (const auto& steps : {forward, backward}) {
+    for (const RowStep& step : steps) {
+      if (step.factors.rows == rows) continue;
+      throw GraphError("a schedule row by row needs arrays of as many rows, got " +
+                       std::to_string(rows) + " and " + std::to_string(step.factors.rows));
+    }
+  }
+  Schedule schedule;
+  schedule.forward.reserve(rows * forward.size());
+  schedule.backward.reserve(rows * backward.size());
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (const auto& [factors, edge] : forward)
+      schedule.forward.push_back({factors.first + row, edge});
+  }
+  for (std::uint32_t row = rows; row-- > 0;) {
+    for (const auto& [factors, edge] : backward)
+      schedule.backward.push_back({factors.first + row, edge});
+  }
+  return schedule;
+}
+
 bool Graph::is_forest() const {
-  return traverse(edge_begin_, edge_variable_, variable_count()).cycle_at == none;
+  return traverse(edge_begin_, edge_variable_, variable_count(), forgotten_).cycle_at == none;
 }
 
 Schedule Graph::tree_schedule() const {
-  const Traversal order = traverse(edge_begin_, edge_variable_, variable_count());
+  const Traversal order = traverse(edge_begin_, edge_variable_, variable_count(), forgotten_);
   if (order.cycle_at != none) {
     throw GraphError(
         "the tree schedule needs a graph without cycles, but there is one through variable '" +
@@ -83,7 +109,7 @@ Schedule Graph::tree_schedule() const {
   // Factors with one edge do not depend on others: sending them first makes long runs of one kind.
   const auto is_leaf = [&](std::uint32_t factor) { return arity({factor}) == 1; };
   for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
-    if (is_leaf(factor)) schedule.forward.push_back({factor, 0});
+    if (is_leaf(factor) && !forgotten_[factor]) schedule.forward.push_back({factor, 0});
   }
   for (auto factor = order.factors.rbegin(); factor != order.factors.rend(); ++factor) {
     if (!is_leaf(*factor)) schedule.forward.push_back(towards_root(*factor));
@@ -102,6 +128,7 @@ Schedule Graph::sequential_schedule() const {
   std::vector<std::uint32_t> first(variable_count(), none);
   std::vector<std::uint32_t> last(variable_count(), none);
   for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
+    if (forgotten_[factor]) continue;
     for (std::uint32_t e = edge_begin_[factor]; e < edge_begin_[factor + 1]; ++e) {
       if (first[edge_variable_[e]] == none) first[edge_variable_[e]] = factor;
       last[edge_variable_[e]] = factor;
@@ -109,11 +136,13 @@ Schedule Graph::sequential_schedule() const {
   }
   Schedule schedule;
   for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
+    if (forgotten_[factor]) continue;
     for (std::uint32_t k = 0; k < arity({factor}); ++k) {
       if (last[edge({factor}, k).index] > factor) schedule.forward.push_back({factor, k});
     }
   }
   for (auto factor = static_cast<std::uint32_t>(factor_count()); factor-- > 0;) {
+    if (forgotten_[factor]) continue;
     for (std::uint32_t k = 0; k < arity({factor}); ++k) {
       const std::uint32_t variable = edge({factor}, k).index;
       const bool alone = first[variable] == last[variable];
@@ -126,6 +155,7 @@ Schedule Graph::sequential_schedule() const {
 Schedule Graph::assimilation_schedule() const {
   Schedule schedule;
   for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
+    if (forgotten_[factor]) continue;
     for (std::uint32_t k = 0; k < arity({factor}); ++k) schedule.forward.push_back({factor, k});
   }
   return schedule;
@@ -135,6 +165,7 @@ Schedule Graph::schedule(const InferenceOptions& options) const {
   if (options.engine == Engine::adf) return assimilation_schedule();
   bool ignores_own_edge = options.engine != Engine::vmp;
   for (std::uint32_t f = 0; f < factor_count() && ignores_own_edge; ++f) {
+    if (forgotten_[f]) continue;
     const FactorInfo& factor = info(FactorId{f});
     const bool direct = options.engine == Engine::direct && options.rule == Rule::direct &&
                         std::all_of(factor.edges.begin(), factor.edges.end(),

@@ -16,6 +16,8 @@ namespace {
 
 using G = Gaussian<double>;
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 G sent(const Between& factor, Rule rule, G arrives) {
   return factor.message(0, Incoming<double>(&arrives, 1), rule);
 }
@@ -88,6 +90,32 @@ TEST(Between, WithAFarEndIsAHalfLine) {
   }
 }
 
+TEST(Between, WithAnInfiniteEndIsAHalfLine) {
+  Between{0.3, infinity}.validate();
+  Between{-infinity, 0.3}.validate();
+  for (const double mean : {-40.0, -3.0, -0.2, 0.5, 6.0}) {
+    for (const double deviation : {0.3, 1.0, 4.0}) {
+      const G x = G::from_moments(mean, deviation * deviation);
+      const Incoming<double> in(&x, 1);
+      const G above = GreaterThan{0.3}.message(0, in, Rule::direct);
+      const G inside = sent(Between{0.3, infinity}, Rule::linear, x);
+      EXPECT_NEAR(inside.rho, above.rho, 1e-11 * above.rho);
+      EXPECT_NEAR(inside.tau, above.tau, 1e-11 * std::abs(above.tau));
+      EXPECT_NEAR((Between{0.3, infinity}).marginal(0, in).mean(),
+                  GreaterThan{0.3}.marginal(0, in).mean(), 1e-11 * (1 + std::abs(mean)));
+      EXPECT_NEAR((Between{0.3, infinity}).log_normaliser(in), GreaterThan{0.3}.log_normaliser(in),
+                  1e-11 * (1 + mean * mean / deviation));
+      const G mirrored_x{-x.tau, x.rho};
+      const G mirrored = sent(Between{-infinity, -0.3}, Rule::linear, mirrored_x);
+      EXPECT_EQ(mirrored.rho, inside.rho);
+      EXPECT_EQ(mirrored.tau, -inside.tau);
+      EXPECT_NEAR((Between{-infinity, -0.3}).log_normaliser(Incoming<double>(&mirrored_x, 1)),
+                  (Between{0.3, infinity}).log_normaliser(in), 1e-12 * (1 + mean * mean));
+    }
+  }
+  EXPECT_TRUE(sent(Between{0, infinity}, Rule::linear, G::uniform()).is_uniform());
+}
+
 TEST(Between, SaysNothingWhereNothingIsCut) {
   EXPECT_TRUE(sent(Between{-1e9, 1e9}, Rule::linear, G::from_moments(3, 1)).is_uniform());
   EXPECT_TRUE(sent(Between{0, 1}, Rule::linear, G::point(0.5)).is_uniform());
@@ -117,9 +145,12 @@ TEST(Between, OfAnUnknownIsTheUniformDensity) {
 TEST(Between, Refusals) {
   EXPECT_THROW((Between{1, 1}.validate()), std::invalid_argument);
   EXPECT_THROW((Between{1, 0}.validate()), std::invalid_argument);
-  const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_THROW((Between{0, infinity}.validate()), std::invalid_argument);
-  EXPECT_THROW((Between{-infinity, 0}.validate()), std::invalid_argument);
+  EXPECT_THROW((Between{infinity, infinity}.validate()), std::invalid_argument);
+  EXPECT_THROW((Between{-infinity, infinity}.validate()), std::invalid_argument);
+  EXPECT_THROW((Between{-1e308, 1e308}.validate()), std::invalid_argument);
+  EXPECT_NE((Between{0, infinity}.refusal(0, Rule::direct)), "");
+  EXPECT_EQ((Between{0, infinity}.refusal(0, Rule::linear)), "");
+  EXPECT_EQ((Between{0, 1}.refusal(0, Rule::direct)), "");
   EXPECT_THROW((Between{std::nan(""), 0}.validate()), std::invalid_argument);
   EXPECT_THROW(sent(Between{0, 1}, Rule::linear, G::point(1)), std::domain_error);
   const G improper{0, -1};

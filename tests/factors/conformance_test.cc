@@ -41,6 +41,11 @@ TEST(Conformance, NegativeBinomial) { expect_conformance(NegativeBinomial{2, 1.5
 TEST(Conformance, NegativeBinomialOfNothing) { expect_conformance(NegativeBinomial{0, 1.5}); }
 TEST(Conformance, Argmax) { expect_conformance(Argmax{3, 1, 0.5}); }
 TEST(Conformance, Softmax) { expect_conformance(Softmax{3, 1}); }
+TEST(Conformance, Win) { expect_conformance(WinDrawLoss{1, 0.7, 1.3}); }
+TEST(Conformance, Draw) { expect_conformance(WinDrawLoss{0, 0.7, 1.3}); }
+TEST(Conformance, Loss) { expect_conformance(WinDrawLoss{-1, 0.7, 1.3}); }
+TEST(Conformance, InnerProductOfOne) { expect_conformance(InnerProduct{3, 0.5}); }
+TEST(Conformance, InnerProduct) { expect_conformance(InnerProduct{7, 0.5, 0.2}); }
 TEST(Conformance, LogNormalObservation) { expect_conformance(LogNormalObservation{3, 0.5}); }
 
 TEST(Conformance, Softplus) {

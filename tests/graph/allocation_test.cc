@@ -76,5 +76,25 @@ TEST(Sweep, AFunctionOfNumbersAllocatesNothing) {
   }
 }
 
+// x_t = 0.9 x_{t-1} + noise, each x_t observed: two factors per variable.
+TEST(Sweep, ArraysTakeFewBytes) {
+  constexpr std::size_t variables = 100'000;
+  const std::size_t before = test::bytes_in_use;
+  test::most_bytes_in_use = before;
+  Graph graph;
+  const auto x = graph.variables("x", variables);
+  graph.add(Prior{0, 1}, x[0]);
+  graph.add(WeightedSum{{0.9}, 0, 0.2}, {x.slice(1), x.slice(0, variables - 1)});
+  graph.add([](std::size_t t) { return Observation{0.5 * static_cast<double>(t % 7), 1}; }, {x});
+  const auto beliefs = graph.sweep();
+  EXPECT_EQ(beliefs.messages_sent, graph.edge_count());
+  const auto per_variable = [&](std::size_t bytes) {
+    return static_cast<double>(bytes - before) / static_cast<double>(variables);
+  };
+  EXPECT_LE(per_variable(test::most_bytes_in_use), 250);
+  EXPECT_LE(per_variable(test::bytes_in_use), 150);
+  RecordProperty("most_bytes", std::to_string(per_variable(test::most_bytes_in_use)));
+}
+
 }  // namespace
 }  // namespace dma

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <numbers>
 #include <numeric>
 #include <random>
 
@@ -31,6 +32,7 @@ struct Joint {
     }
     precision(v, v) += 1 / variance;
     tau[v] += mean / variance;
+    add_constant(mean, variance);
   }
 
   void sum(std::uint32_t z, const std::vector<std::uint32_t>& inputs, const WeightedSum& factor) {
@@ -42,6 +44,22 @@ struct Joint {
     for (std::size_t k = 0; k < inputs.size(); ++k) row[inputs[k]] -= factor.coefficients[k];
     precision += row * row.transpose() / factor.variance;
     tau += row * factor.offset / factor.variance;
+    add_constant(factor.offset, factor.variance);
+  }
+
+  // What N(x; mean, variance) has beside exp(mean x / variance - x^2 / (2 variance)).
+  void add_constant(double mean, double variance) {
+    log_constant -= (std::log(2 * std::numbers::pi * variance) + mean * mean / variance) / 2;
+  }
+
+  // log of the integral of all factors.
+  double log_evidence() const {
+    const Eigen::LLT<Eigen::MatrixXd> cholesky(precision);
+    const double log_determinant =
+        2 * cholesky.matrixL().toDenseMatrix().diagonal().array().log().sum();
+    return log_constant + (tau.dot(cholesky.solve(tau)) - log_determinant +
+                           static_cast<double>(tau.size()) * std::log(2 * std::numbers::pi)) /
+                              2;
   }
 
   // The largest error of a marginal: mean in standard deviations, variance relative.
@@ -61,6 +79,7 @@ struct Joint {
   Graph graph;
   Eigen::MatrixXd precision;
   Eigen::VectorXd tau;
+  double log_constant = 0;
 };
 
 // Random variables joined by random sums into a tree, factors inserted in random order.
@@ -109,6 +128,8 @@ RC_GTEST_PROP(Exactness, RandomTreesInOneSweep, ()) {
     RC_ASSERT(beliefs.sweeps == 1U);
     RC_ASSERT(beliefs.messages_sent == joint.graph.edge_count());
     RC_ASSERT(joint.error(beliefs) < 1e-10);
+    const double exact = joint.log_evidence();
+    RC_ASSERT(std::abs(joint.graph.log_evidence(beliefs) - exact) < 1e-10 * (1 + std::abs(exact)));
   }
   RC_ASSERT(joint.error(joint.graph.infer({.engine = Engine::ep})) < 1e-10);
 }
@@ -137,6 +158,10 @@ TEST(Exactness, MeansOnACycle) {
   EXPECT_TRUE(beliefs.converged);
   const Eigen::VectorXd mean = joint.precision.inverse() * joint.tau;
   for (std::uint32_t v = 0; v < 3; ++v) EXPECT_NEAR(beliefs.marginal({v}).mean(), mean[v], 1e-10);
+  // The Bethe approximation: close, not exact.
+  const double gap = joint.graph.log_evidence(beliefs) - joint.log_evidence();
+  EXPECT_LT(std::abs(gap), 0.02);
+  EXPECT_GT(std::abs(gap), 1e-6);
 }
 
 // A variable with many factors takes the quotient path; the answer is the same.
@@ -148,6 +173,7 @@ TEST(Exactness, HubVariable) {
     joint.unary(v, 0.01 * v, 0.8, false);
   }
   EXPECT_LT(joint.error(joint.graph.sweep()), 1e-10);
+  EXPECT_NEAR(joint.graph.log_evidence(joint.graph.sweep()) / joint.log_evidence(), 1, 1e-10);
   // The sequential schedule visits the hub again and again.
   EXPECT_LT(joint.error(joint.graph.infer({.sweeps = 3}, joint.graph.sequential_schedule())), 1e-9);
 }

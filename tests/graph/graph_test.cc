@@ -6,8 +6,13 @@
 
 #include <random>
 
+#include "graph_errors.h"
+
 namespace dma {
 namespace {
+
+using test::error_of;
+using test::expect_error;
 
 struct ProductGraph {
   ProductGraph(double x_mean = 3, double x_variance = 1, double y_mean = 4, double y_variance = 1,
@@ -22,20 +27,6 @@ struct ProductGraph {
   Variable x, y, z;
   FactorId product{};
 };
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const GraphError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-void expect_error(const std::string& error, const std::string& part) {
-  EXPECT_NE(error.find(part), std::string::npos) << error;
-}
 
 TEST(Graph, SchedulesAreDataThatCanBePrintedAndSupplied) {
   const ProductGraph model;

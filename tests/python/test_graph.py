@@ -32,6 +32,8 @@ BUILT_IN = [
     dma.LogNormalObservation(3, 0.5),
     dma.Argmax(2, 0.5),
     dma.Softmax(1),
+    dma.WinDrawLoss(-1, 0.7, 1.3),
+    dma.InnerProduct(0.5, 0.2),
 ]
 
 
@@ -161,7 +163,7 @@ def test_factor_parameters():
         lambda: dma.LogNormalCopy(2),
         lambda: dma.GreaterThan(math.inf),
         lambda: dma.Between(1, 1),
-        lambda: dma.Between(0, math.inf),
+        lambda: dma.Between(-math.inf, math.inf),
         lambda: dma.Probit(0),
         lambda: dma.Probit(1, 0, 0),
         lambda: dma.Poisson(1.5),
@@ -298,7 +300,7 @@ def test_what_belongs_to_another_graph_is_refused():
 
 def test_numbers_out_of_range_do_not_reach_the_library():
     core = product_graph()._core
-    beliefs = core.infer("direct", "direct", 1, 0.0, "pass", None)
+    beliefs = core.infer("direct", "direct", 1, 0.0, "pass", 0.0, 0, None, None)
     for attempt in (
         lambda: core.variable_name(3),
         lambda: core.factor_name(4),
@@ -312,7 +314,7 @@ def test_numbers_out_of_range_do_not_reach_the_library():
         with pytest.raises(IndexError):
             attempt()
     with pytest.raises(ValueError, match="which the graph does not have"):
-        core.infer("direct", "direct", 1, 0.0, "pass", ([(9, 0)], []))
+        core.infer("direct", "direct", 1, 0.0, "pass", 0.0, 0, ([(9, 0)], []), None)
     with pytest.raises(ValueError, match="not a variable of this graph"):
         core.add(dma.Prior(0, 1), [7])
 
@@ -785,3 +787,345 @@ def test_check_factor_refusals():
         dma.check_factor("prior")
     with pytest.raises(ValueError, match="at least 1, got 0"):
         dma.check_factor(dma.Product(), random_inputs=0)
+
+
+# Arrays
+
+
+def matches(players=6, count=40):
+    random = np.random.default_rng(3)
+    first = random.integers(0, players, count)
+    second = (first + 1 + random.integers(0, players - 1, count)) % players
+    return first, second, random.normal(size=count)
+
+
+def ratings(players=6):
+    first, second, goals = matches(players)
+    g = dma.Graph()
+    skill = g.variables("skill", players, prior=dma.Prior(25, 70))
+    lead = g.variables("lead", len(goals))
+    played = g.add(dma.WeightedSum([1, -1], variance=35), lead, skill[first], skill[second], name="played")
+    seen = g.add(dma.Observation, lead, value=goals, variance=2)
+    return g, skill, lead, played, seen
+
+
+def test_arrays_are_the_graph_written_out():
+    first, second, goals = matches()
+    g = dma.Graph()
+    skill = [g.variable(f"s{p}") for p in range(6)]
+    for one in skill:
+        g.add(dma.Prior(25, 70), one)
+    lead = [g.variable() for _ in goals]
+    for z, x, y in zip(lead, first, second):
+        g.add(dma.WeightedSum([1, -1], variance=35), z, skill[x], skill[y])
+    for z, value in zip(lead, goals):
+        g.add(dma.Observation(value, 2), z)
+    arrays, array, leads, played, seen = ratings()
+    for options in ({"sweeps": 3}, {"engine": "ep", "sweeps": 2}, {"rule": "linear"}):
+        one_by_one, beliefs = g.infer(**options), arrays.infer(**options)
+        assert [one_by_one[one] for one in skill] == list(beliefs[array])
+        assert [one_by_one[one] for one in lead] == list(beliefs[leads])
+        assert beliefs.messages(played, 1)[7] == one_by_one.message("sum#13", 1)
+
+
+def test_beliefs_of_arrays_are_arrays():
+    g, skill, lead, played, seen = ratings()
+    alone = g.variable("alone")
+    g.add(dma.Prior(1, 4), alone)
+    beliefs = g.sweep()
+    assert list(beliefs) == ["skill", "lead", "alone"] and len(beliefs) == 3
+    assert beliefs["skill"].mean.shape == (6,)
+    assert np.array_equal(beliefs.means()["skill"], [beliefs[skill[p]].mean for p in range(6)])
+    assert np.array_equal(beliefs.stds()["lead"], [beliefs[f"lead[{m}]"].std for m in range(40)])
+    assert beliefs[skill[2:4]][1] == beliefs["skill[3]"] == beliefs[skill][3]
+    assert beliefs.means()["alone"] == 1
+    assert np.array_equal(beliefs[skill][[0, 2]].variance, beliefs[skill].variance[[0, 2]])
+
+
+def test_gaussians_are_what_a_gaussian_is():
+    many = dma.Gaussians(np.array([0.0, 3.0, 2.0, 1.0]), np.array([0.0, np.inf, 4.0, -1.0]))
+    for at in range(4):
+        one = many[at]
+        np.testing.assert_array_equal(
+            [one.mean, one.variance, one.std], [many.mean[at], many.variance[at], many.std[at]]
+        )
+
+
+def test_names_of_arrays():
+    g, skill, lead, played, seen = ratings()
+    assert g.variable_names == ["skill", "lead"]
+    assert g.factor_names == ["prior#0 ... prior#5", "played", "observation#46 ... observation#85"]
+    assert played[3].name == "played[3]" and g.find_factor("played[3]") == played[3]
+    assert seen[2].factor == dma.Observation(matches()[2][2], 2)
+    assert played[2].factor == dma.WeightedSum([1, -1], variance=35)
+    assert [one.name for one in played[0].variables][0] == "lead[0]"
+    trait = g.variables("trait", (4, 3))
+    assert trait.shape == (4, 3) and trait[1, 2].name == "trait[1,2]" == g.find("trait[1,2]").name
+    assert trait[2:][0, 0] == trait[2, 0]
+
+
+def test_vectors_of_variables_and_rows_of_coefficients():
+    inputs = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]])
+    g = dma.Graph()
+    weight = g.variables("weight", (1, 3), prior=dma.Prior(0, 1))
+    y = g.variables("y", 2)
+    sums = g.add(dma.WeightedSum, y, weight[[0, 0]], coefficients=inputs, variance=1)
+    assert sums[1].factor == dma.WeightedSum([-1, 0.5, 2], variance=1)
+    assert g.sweep()[y].variance == pytest.approx(1 + (inputs**2).sum(axis=1))
+    same = g.add(dma.WeightedSum, g.variables("z", 2), weight[[0, 0]], coefficients=[1, 1, 1])
+    assert same[0].factor == dma.WeightedSum([1, 1, 1])
+
+
+def test_one_variable_seen_often():
+    g = dma.Graph()
+    x = g.variable("x")
+    g.add(dma.Prior(0, 1), x)
+    assert len(g.add(dma.Observation, x, value=[1.0, 2.0, 3.0], variance=1)) == 3
+    assert g.sweep()[x] == dma.Gaussian(1.5, 0.25)
+
+
+def test_a_function_over_rows():
+    g = dma.Graph()
+    x, y = g.variables("x", 3, prior=dma.Prior(0.5, 1)), g.variables("y", 3)
+    g.add(dma.factor(np.tanh, tolerance=1e-2), y, x)
+    assert len(set(g.sweep()[y].mean)) == 1
+
+
+def test_a_schedule_of_arrays():
+    g, skill, lead, played, seen = ratings()
+    priors = dma.FactorArray(g, 0, 6)
+    forward = [(priors, 0), (seen, 0), (played, 1)]
+    beliefs = g.infer(schedule=dma.Schedule(forward, [("played[0]", 2)]))
+    assert beliefs.messages_sent == 6 + 40 + 40 + 1
+    assert (
+        g.text(dma.Schedule(forward, [])).splitlines()[2] == "forward  played[0] ... played[39] -> edge 1 (x)"
+    )
+    with pytest.raises(ValueError, match="has edges 0 to 2, got 3"):
+        g.infer(schedule=dma.Schedule([(played, 3)], []))
+    with pytest.raises(TypeError, match="names the number of an edge"):
+        g.infer(schedule=dma.Schedule([(played, "lead")], []))
+
+
+def test_what_is_wrong_with_rows():
+    g, skill, lead, played, seen = ratings()
+    first, second, goals = matches()
+    count = g.factor_count
+    difference = dma.WeightedSum([1, -1])
+    with pytest.raises(
+        ValueError, match=r"row 7, edge 2 \(x\): the index 6 is not one of 0 to 5, .* 'skill'"
+    ):
+        g.add(difference, lead, skill[first], skill[np.where(np.arange(40) == 7, 6, second)])
+    with pytest.raises(ValueError, match=r"row 0, edge 1 \(x\): the index -1"):
+        g.add(difference, lead, skill[np.full(40, -1)], skill[second])
+    with pytest.raises(ValueError, match="'skill.*' is on two of its edges"):
+        g.add(difference, lead, skill[first], skill[first])
+    with pytest.raises(ValueError, match="edges have 40 and 3 rows"):
+        g.add(difference, lead, skill[first], skill[[1, 2, 3]])
+    with pytest.raises(ValueError, match=r"factor 86 \(observation\), row 2: .* nan"):
+        g.add(dma.Observation, lead, value=np.where(np.arange(40) == 2, np.nan, goals), variance=1)
+    with pytest.raises(ValueError, match="value has 3 rows, the edges have 40"):
+        g.add(dma.Observation, lead, value=[1, 2, 3], variance=1)
+    with pytest.raises(ValueError, match="winner, row 0: must be a whole number, got 0.5"):
+        g.add(dma.Argmax, skill[first], skill[second], winner=0.5)
+    with pytest.raises(ValueError, match="value must have 0 or 1 dimensions, got 2"):
+        g.add(dma.Observation, lead, value=np.ones((40, 2)), variance=1)
+    with pytest.raises(TypeError, match="takes value, variance; missing: variance"):
+        g.add(dma.Observation, lead, value=goals)
+    with pytest.raises(TypeError, match="unknown: noise"):
+        g.add(dma.Observation, lead, value=goals, variance=1, noise=2)
+    with pytest.raises(TypeError, match="parameters by name follow a type"):
+        g.add(dma.Prior(0, 1), skill, mean=3)
+    with pytest.raises(TypeError, match="whole numbers"):
+        skill[np.array([0.5])]
+    with pytest.raises(ValueError, match="rows that follow each other"):
+        skill[::2]
+    with pytest.raises(IndexError, match="no element 6,0"):
+        skill[6]
+    with pytest.raises(ValueError, match="belongs to another graph"):
+        g.add(dma.Prior(0, 1), dma.Graph().variables("other", 3))
+    with pytest.raises(ValueError, match="at least one variable"):
+        g.variables("none", 0)
+    with pytest.raises(ValueError, match="already a factor called 'played'"):
+        g.add(dma.Prior(0, 1), skill, name="played")
+    with pytest.raises(TypeError, match="a prior needs an array"):
+        g.variables("a", "b", prior=dma.Prior(0, 1))
+    assert g.factor_count == count
+    beliefs = g.sweep()
+    with pytest.raises(KeyError, match="newer"):
+        beliefs[g.variables("late", 3)]
+
+
+# Evidence
+
+
+def test_evidence_of_a_product_is_its_integral():
+    beliefs = product_graph().sweep()
+    x, step = np.linspace(-5, 12, 2001, retstep=True)
+    y = x[:, None]
+    density = lambda at, mean, variance: np.exp(-((at - mean) ** 2) / variance / 2) / np.sqrt(
+        2 * np.pi * variance
+    )
+    exact = np.log((density(x, 3, 1) * density(y, 4, 1) * density(10, x * y, 5)).sum() * step**2)
+    assert beliefs.log_evidence() == pytest.approx(exact, abs=1e-9)
+
+
+def test_evidence_of_a_python_function():
+    g = function_graph(dma.factor(lambda x: 2 * x + 1, name="line"))
+    g.add(dma.Observation(4, 2), "y")
+    assert g.sweep().log_evidence() == pytest.approx(-0.5 * (9 / 6 + np.log(2 * np.pi * 6)), abs=1e-9)
+
+
+def test_why_there_is_no_evidence():
+    with pytest.raises(ValueError, match="needs beliefs of the engine direct or ep"):
+        product_graph().infer(engine="vmp").log_evidence()
+
+
+def test_ratings_are_inner_products_of_vectors():
+    users, items, ratings = np.array([0, 1, 2, 0]), np.array([1, 0, 1, 0]), np.array([3.0, -1.0, 2.0, 0.5])
+    g = dma.Graph()
+    user = g.variables("user", (3, 2), prior=dma.Prior(0.5, 1))
+    item = g.variables("item", (2, 2), prior=dma.Prior(1, 1))
+    rating = g.variables("rating", 4)
+    fused = g.add(dma.InnerProduct(variance=0.1), rating, user[users], item[items])
+    g.add(dma.Observation, rating, value=ratings, variance=0.5)
+    assert [one.name for one in fused[1].variables] == [
+        "rating[1]",
+        "user[1,0]",
+        "user[1,1]",
+        "item[0,0]",
+        "item[0,1]",
+    ]
+    beliefs = g.infer(rule="linear", sweeps=50)
+    assert beliefs[user].mean.shape == (3, 2) and np.all(beliefs[user].variance < 1)
+    with pytest.raises(ValueError, match="two vectors of the same length, got 4 variables"):
+        g.add(dma.InnerProduct(), rating, user[users], skill_of(g, 4))
+
+
+def skill_of(g, count):
+    return g.variables("skill", count)
+
+
+def test_wins_draws_and_losses_by_row():
+    g = dma.Graph()
+    skill = g.variables("skill", 3, prior=dma.Prior(0, 1))
+    g.add(dma.WinDrawLoss, skill[[0, 1, 2]], skill[[1, 2, 0]], result=[1, 0, -1], margin=0.5, variance=0.3)
+    mean = g.infer(engine="ep", sweeps=100)[skill].mean
+    assert mean[0] > mean[1] and mean[0] > mean[2]
+    with pytest.raises(ValueError, match="row 2: the result must be 1"):
+        g.add(dma.WinDrawLoss, skill[[0, 1, 2]], skill[[1, 2, 0]], result=[1, 0, 2], margin=0.5)
+
+
+# Convergence
+
+
+def test_convergence_is_known_per_variable():
+    g, skill, lead, played, seen = ratings()
+    few = g.infer(sweeps=3, tolerance=1e-12)
+    assert few.converged is False and few.damping == 0
+    assert few.changes(skill).max() <= few.last_change
+    assert set(few.moving) >= {f"skill[{p}]" for p in range(6) if few.changes(skill)[p] > 1e-12}
+    many = g.infer(sweeps=2000, tolerance=1e-9, damping=0.3)
+    assert many.converged and many.moving == [] and many.damping == 0.3
+    assert np.all(many.changes(skill) <= 1e-9)
+    with pytest.raises(ValueError, match="damping must be at least 0 and below 1, got 1"):
+        g.infer(damping=1)
+
+
+# Inference that goes on
+
+
+def walk_that_is_seen(values):
+    """Prior, walk and what is seen of it."""
+    g = dma.Graph()
+    x = g.variables("x", len(values) + 1)
+    start = g.add(dma.Prior(0, 1), x[0])
+    walk = g.add(dma.WeightedSum([1], variance=0.1), x[1:], x[: len(values)])
+    seen = g.add(dma.Observation, x[1:], value=values, variance=1)
+    return g, x, start, walk, seen
+
+
+def test_steps_row_by_row():
+    g, x, start, walk, seen = walk_that_is_seen([1, 2, 3])
+    in_time = dma.Schedule([(start, x[0]), [(walk, 0), (seen, 0)]], [[(walk, 1)]])
+    one_by_one = dma.Schedule(
+        [(start, x[0])] + [step for k in range(3) for step in ((walk[k], x[k + 1]), (seen[k], x[k + 1]))],
+        [(walk[k], x[k]) for k in (2, 1, 0)],
+    )
+    assert g.text(in_time) == g.text(one_by_one)
+    exact = g.sweep()[x]  # a chain
+    found = g.infer(schedule=in_time)[x]
+    assert found.mean == pytest.approx(exact.mean, abs=1e-14)
+    assert found.variance == pytest.approx(exact.variance, abs=1e-14)
+    for wrong, message in (
+        ([[(walk, 0), (seen[1:], 0)]], "as many rows"),
+        ([[(walk, 0), ("x", 0)]], "array of factors"),
+        ([[(walk, 5)]], "edges 0 to 1"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            g.infer(schedule=dma.Schedule(wrong, []))
+    with pytest.raises(ValueError, match="follow each other"):
+        seen[::2]
+
+
+def test_inference_goes_on_from_beliefs():
+    g, x, start, walk, seen = walk_that_is_seen([1, 2, 3])
+    known = g.infer(tolerance=1e-12)
+    again = g.infer(tolerance=1e-12, start=known)
+    assert again.converged and again.sweeps == 1 and again.last_change == 0
+    more = g.add(dma.Observation(4, 1), x[3])
+    only_this = dma.Schedule([(more, x[3])], [])
+    grown = g.infer(schedule=only_this, start=known)
+    assert grown[x[3]] == known[x[3]] * dma.Gaussian(4, 1)
+    assert grown[x[1]] == known[x[1]]
+    g.forget(more)
+    forgotten = g.infer(start=grown)[x]
+    assert forgotten.mean == pytest.approx(known[x].mean, abs=1e-14)
+    assert forgotten.variance == pytest.approx(known[x].variance, abs=1e-14)
+    with pytest.raises(ValueError, match="forgotten already"):
+        g.forget(more)
+    with pytest.raises(ValueError, match="another graph"):
+        walk_that_is_seen([1])[0].infer(start=known)
+
+
+def test_acceleration_saves_sweeps():
+    """A ring whose level is known from one loose prior alone."""
+    g = dma.Graph()
+    x = g.variables("x", 30)
+    g.add(dma.Prior(3, 25), x[0])
+    ring = np.arange(30)
+    g.add(dma.WeightedSum([1], variance=1), x[ring], x[(ring + 1) % 30])
+    g.add(dma.WeightedSum([1], offset=0.1, variance=1), x[ring], x[(ring + 7) % 30])
+    plain = g.infer(sweeps=10_000, tolerance=1e-10)
+    fast = g.infer(sweeps=10_000, tolerance=1e-10, acceleration=8)
+    assert plain.converged and fast.converged
+    assert fast.sweeps < plain.sweeps / 3
+    assert fast[x].mean == pytest.approx(plain[x].mean, abs=1e-6)
+    assert fast[x].variance == pytest.approx(plain[x].variance, rel=1e-9)
+    with pytest.raises(ValueError, match="acceleration needs a tolerance"):
+        g.infer(acceleration=3)
+
+
+def test_beliefs_are_saved_and_gone_on_from(tmp_path):
+    path = tmp_path / "walk.safetensors"
+    before, x, *_ = walk_that_is_seen([1, 2, 4])
+    known = before.infer(sweeps=3, tolerance=1e-12)
+    known.save(path)
+    again, y, *_ = walk_that_is_seen([1, 2, 4])
+    loaded = again.load(str(path))
+    assert np.array_equal(loaded[y].mean, known[x].mean)
+    assert np.array_equal(loaded.changes(y), known.changes(x))
+    assert (loaded.sweeps, loaded.converged, loaded.last_change) == (
+        known.sweeps,
+        known.converged,
+        known.last_change,
+    )
+    assert loaded.log_evidence() == known.log_evidence()
+    again.add(dma.Observation(3, 1), y[0])
+    before.add(dma.Observation(3, 1), x[0])
+    assert np.array_equal(again.infer(start=loaded)[y].mean, before.infer(start=known)[x].mean)
+    with pytest.raises(ValueError, match="walk.safetensors: these beliefs are of another graph"):
+        walk_that_is_seen([1])[0].load(path)
+    with pytest.raises(ValueError, match="nothing.safetensors"):
+        again.load(tmp_path / "nothing.safetensors")
+    with pytest.raises(OSError, match="no-folder"):
+        known.save(tmp_path / "no-folder" / "walk.safetensors")

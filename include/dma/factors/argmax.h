@@ -26,6 +26,7 @@
 #include <vector>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 #include <dma/factors/tilted.h>
 #include <dma/special/normal.h>
 
@@ -119,16 +120,30 @@ struct Argmax {
     return tilted_marginal(in[edge], tilted(edge, in, Rule::direct));
   }
 
+  double log_normaliser(Incoming<double> in) const {
+    for (const auto one : in) (void)detail::known(one);
+    const Gaussian<double> first = in[place()];
+    const detail::StaysAbove above = others_than_winner(in);
+    return TiltedDensity(above, Gaussian<double>::from_moments(first.mean(), noisy(first)))
+        .log_mass();
+  }
+
  private:
   std::size_t place() const { return static_cast<std::size_t>(winner); }
   double noisy(Gaussian<double> x) const { return x.variance() + variance; }
 
-  Tilted<double> tilted(std::size_t edge, Incoming<double> in, Rule rule) const {
+  // What the winner's value has to stay above.
+  detail::StaysAbove others_than_winner(Incoming<double> in) const {
     detail::StaysAbove above;
     for (std::size_t k = 0; k < in.size(); ++k) {
       if (k == place() || in[k].rho == 0) continue;
       above.others.push_back({in[k].mean(), std::sqrt(noisy(in[k]))});
     }
+    return above;
+  }
+
+  Tilted<double> tilted(std::size_t edge, Incoming<double> in, Rule rule) const {
+    const detail::StaysAbove above = others_than_winner(in);
     const Gaussian<double> first = in[place()];
     const auto seen = Gaussian<double>::from_moments(first.mean(), noisy(first));
     const TiltedDensity density(above, seen);

@@ -2,6 +2,7 @@
 //
 //   direct to x: the exact message is the uniform density of the interval, whatever arrives
 //     mean = (lower + upper) / 2,   variance = (upper - lower)^2 / 12                 exact moments
+//     refused if an end is infinite: there are no moments
 //   linear to x: "x is inside" has the slope 0 on an x in the middle, so that its regression would say nothing there; the
 //     truncated marginal is divided, as under GreaterThan
 //   EP: the truncated marginal.   VMP: none
@@ -17,7 +18,7 @@
 //
 //   Truncation by an interval never widens a Gaussian, so no precision is negative.
 //
-//   Domain    lower < upper. Where what arrives is read: a point mass that is not inside contradicts the factor:
+//   Domain    lower < upper; one of them may be infinite. Where what arrives is read: a point mass that is not inside contradicts the factor:
 //             std::domain_error.
 #pragma once
 
@@ -27,9 +28,11 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 #include <dma/factors/tilted.h>
 #include <dma/special/normal.h>
 #include <dma/special/quadrature.h>
@@ -93,7 +96,7 @@ struct Between {
         EdgeInfo{.name = "x", .theorem = "Def. 1: the exact message's moments; no bound"}};
     static constexpr FactorInfo info{.name = "between",
                                      .density = "1[lower < x < upper]",
-                                     .domain = "lower < upper",
+                                     .domain = "lower < upper, at most one infinite",
                                      .edges = edges};
     return info;
   }
@@ -101,9 +104,17 @@ struct Between {
   static constexpr std::size_t arity() { return 1; }
 
   void validate() const {
-    if (lower < upper && std::isfinite(upper - lower)) return;
-    throw std::invalid_argument("the lower end must be below the upper, and both finite, got " +
-                                std::to_string(lower) + " and " + std::to_string(upper));
+    const bool representable = std::isfinite(upper - lower) || has_one_end();
+    if (lower < upper && representable) return;
+    throw std::invalid_argument(
+        "the lower end must be below the upper, and at most one infinite, got " +
+        std::to_string(lower) + " and " + std::to_string(upper));
+  }
+
+  std::string_view refusal(std::size_t /*edge*/, Rule rule) const {
+    if (rule == Rule::linear || !has_one_end()) return {};
+    return "an infinite end leaves no direct message: the exact message is constant beyond the "
+           "other end and cannot be normalised; use the linear rule, EP, or greater_than";
   }
 
   template <std::floating_point T>
@@ -117,6 +128,19 @@ struct Between {
     return lower < at[0] && at[0] < upper ? 0 : -std::numeric_limits<double>::infinity();
   }
 
+  double log_normaliser(Incoming<double> in) const {
+    if (in[0].is_uniform()) {
+      if (has_one_end()) throw NoEvidence("nothing is known about a variable");
+      return std::log(upper - lower);
+    }
+    const auto x = detail::known(in[0]);
+    if (x.is_point()) return log_density(std::array{x.mean()});
+    const double a = (lower - x.mean()) / x.stddev();
+    const double b = (upper - x.mean()) / x.stddev();
+    if (std::isinf(lower)) return special::normal_log_cdf(b);
+    return std::isinf(upper) ? special::normal_log_cdf(-a) : detail::log_normal_mass(a, b);
+  }
+
   Gaussian<double> marginal(std::size_t /*edge*/, Incoming<double> in) const {
     if (in[0].rho == 0) return uniform_inside();
     detail::require_proper(in[0]);
@@ -125,12 +149,15 @@ struct Between {
   }
 
  private:
+  bool has_one_end() const { return std::isinf(lower) != std::isinf(upper); }
+
   // What is left of x ~ N(m, v): the mean; Var / v, and what that lacks to 1; mean - m Var / v.
   struct Inside {
     double mean, kept, cut, pull;
   };
 
   Gaussian<double> uniform_inside() const {
+    if (has_one_end()) return Gaussian<double>::uniform();
     const double length = upper - lower;
     return Gaussian<double>::from_moments(lower + length / 2, length * length / 12);
   }
@@ -138,7 +165,7 @@ struct Between {
   Inside truncated(Gaussian<double> x) const {
     const double m = x.mean();
     const double s = x.stddev();
-    const bool reflected = m > lower + (upper - lower) / 2;
+    const bool reflected = std::isinf(lower) || m > lower + (upper - lower) / 2;
     const double side = reflected ? -1 : 1;
     const double near = reflected ? upper : lower;
     const double a = side * (near - m) / s;

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 
 namespace dma {
 
@@ -46,6 +47,18 @@ struct Equality {
       if (k != edge) result *= in[k];
     }
     return result;
+  }
+
+  static double log_normaliser(Incoming<double> in) {
+    double log = 0;
+    auto before = Gaussian<double>::uniform();
+    for (const Gaussian<double> one : in) {
+      if (one.is_uniform()) continue;
+      log += log_overlap(before, one);
+      before *= one;
+    }
+    (void)detail::known(before);
+    return log;
   }
 
   Gaussian<double> variational(std::size_t edge, Incoming<double> in) const {

@@ -19,6 +19,9 @@
 //       the moment-matched marginal of in[edge] times the exact message (EP, ADF)
 //   Gaussian<double> variational(std::size_t edge, Incoming<double> in) const
 //       exp of the expected log factor under the beliefs in (VMP)
+//   double log_normaliser(Incoming<double> in) const            log Z_f of factors/normaliser.h (evidence)
+//   void messages(Incoming<T> in, Rule rule, std::span<Gaussian<T>> out) const
+//                                                               every message(edge, in, rule) at once, where that is faster
 //   std::string_view refusal(std::size_t edge, Rule rule) const why there is no message; else empty
 //   void validate() const                                       throws if a parameter is wrong
 //   static constexpr auto parameters                            names for JSON, see factors/factors.h

@@ -9,6 +9,7 @@
 #include <dma/factors/equality.h>
 #include <dma/factors/function.h>
 #include <dma/factors/greater_than.h>
+#include <dma/factors/inner_product.h>
 #include <dma/factors/leaky_relu.h>
 #include <dma/factors/lognormal_copy.h>
 #include <dma/factors/lognormal_observation.h>
@@ -20,11 +21,13 @@
 #include <dma/factors/product.h>
 #include <dma/factors/softmax.h>
 #include <dma/factors/weighted_sum.h>
+#include <dma/factors/win_draw_loss.h>
 
 namespace dma {
 
-using BuiltinFactors = std::tuple<Prior, Observation, WeightedSum, Equality, Product, LeakyRelu,
-                                  LogNormalCopy, GreaterThan, Between, Probit, Poisson,
-                                  NegativeBinomial, LogNormalObservation, Argmax, Softmax>;
+using BuiltinFactors =
+    std::tuple<Prior, Observation, WeightedSum, Equality, Product, LeakyRelu, LogNormalCopy,
+               GreaterThan, Between, Probit, Poisson, NegativeBinomial, LogNormalObservation,
+               Argmax, Softmax, WinDrawLoss, InnerProduct>;
 
 }  // namespace dma

@@ -40,6 +40,7 @@
 
 #include <dma/factors/factor.h>
 #include <dma/factors/linearise.h>
+#include <dma/factors/normaliser.h>
 #include <dma/special/quadrature.h>
 
 namespace dma {
@@ -162,6 +163,21 @@ struct Function {
     const double variance = edge == 0 ? sums.variance() : sums.input_variance();
     if (!(variance > 0)) throw NoProjection("y's message is narrower than the quadrature resolves");
     return Gaussian<double>::from_moments(mean, variance);
+  }
+
+  // By the same nodes.
+  double log_normaliser(Incoming<double> in) const {
+    for (std::size_t k = 1; k <= N; ++k) (void)detail::known(in[k]);
+    if (in[0].is_uniform()) return 0;
+    const Gaussian<double> y = detail::known(in[0]);
+    if (y.is_point()) throw NoEvidence("a function's output is fixed");
+    std::array grids{grid(in)};
+    const auto values = evaluate(grids);
+    double top = -std::numeric_limits<double>::infinity();
+    const auto find_top = [&](double at) { return top = std::max(top, y.log_density(at)), 1.0; };
+    const double all = accumulate(grids[0], values, find_top, 0).w;
+    const auto weight = [&](double at) { return std::exp(y.log_density(at) - top); };
+    return top + std::log(accumulate(grids[0], values, weight, 0).w / all);
   }
 
  private:

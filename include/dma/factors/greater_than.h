@@ -22,6 +22,7 @@
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 #include <dma/special/normal.h>
 
 namespace dma {
@@ -78,6 +79,12 @@ struct GreaterThan {
 
   double log_density(std::span<const double> at) const {
     return at[0] > threshold ? 0 : -std::numeric_limits<double>::infinity();
+  }
+
+  double log_normaliser(Incoming<double> in) const {
+    const auto x = detail::known(in[0]);
+    if (x.is_point()) return log_density(std::array{x.mean()});
+    return special::normal_log_cdf((x.mean() - threshold) / x.stddev());
   }
 
   Gaussian<double> marginal(std::size_t edge, Incoming<double> in) const {

@@ -30,6 +30,7 @@
 
 #include <dma/factors/factor.h>
 #include <dma/factors/linearise.h>
+#include <dma/factors/normaliser.h>
 #include <dma/special/normal.h>
 
 namespace dma {
@@ -121,13 +122,11 @@ struct LeakyRelu {
   }
 
   Gaussian<double> marginal(std::size_t edge, Incoming<double> in) const {
-    // For x > 0 the two messages multiply as they are; for x < 0, y = slope x.
     const Gaussian<double> y = in[0];
     const Gaussian<double> x = in[1];
     if (x.is_point() || y.is_point()) return in[edge] * message(edge, in, Rule::direct);
     if (y.is_uniform() && x.is_proper()) return edge == 0 ? to_y(x) : x;
-    const Half right = half(x.tau + y.tau, x.rho + y.rho);
-    const Half left = half(-(x.tau + slope * y.tau), x.rho + slope * slope * y.rho);
+    const auto [left, right] = halves(y, x);
     const double stretch = edge == 0 ? -slope : -1.0;
     const double share = 1 / (1 + std::exp(left.log_mass - right.log_mass));
     const double left_share = 1 / (1 + std::exp(right.log_mass - left.log_mass));
@@ -136,6 +135,24 @@ struct LeakyRelu {
                                           share * right.variance +
                                               left_share * stretch * stretch * left.variance +
                                               share * left_share * gap * gap);
+  }
+
+  double log_normaliser(Incoming<double> in) const {
+    const auto x = detail::known(in[1]);
+    if (in[0].is_uniform()) return 0;
+    const auto y = detail::known(in[0]);
+    if (x.is_point()) return log_overlap(Gaussian<double>::point(apply(x.tau)), y);
+    if (y.is_point()) {
+      if (slope == 0 && y.tau <= 0) throw NoEvidence("a ReLU's output is exactly 0 or below");
+      return y.tau > 0 ? x.log_density(y.tau) : x.log_density(y.tau / slope) - std::log(slope);
+    }
+    // The densities' constants; the halves leave out log sqrt(2 pi).
+    const auto constant = [](Gaussian<double> one) {
+      return (std::log(one.rho) - one.tau * (one.tau / one.rho)) / 2 - special::log_sqrt_two_pi;
+    };
+    const auto [left, right] = halves(y, x);
+    return constant(x) + constant(y) + special::log_sqrt_two_pi +
+           detail::log_add(right.log_mass, left.log_mass);
   }
 
   Gaussian<double> variational(std::size_t edge, Incoming<double> in) const {
@@ -151,6 +168,16 @@ struct LeakyRelu {
   struct Half {
     double log_mass, mean, variance;
   };
+
+  struct Halves {
+    Half left, right;
+  };
+
+  // For x > 0 the two messages multiply as they are; for x < 0, y = slope x.
+  Halves halves(Gaussian<double> y, Gaussian<double> x) const {
+    return {half(-(x.tau + slope * y.tau), x.rho + slope * slope * y.rho),
+            half(x.tau + y.tau, x.rho + y.rho)};
+  }
 
   static Half half(double tau, double rho) {
     if (!(rho > 0)) {

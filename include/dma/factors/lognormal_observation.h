@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 
 namespace dma {
 
@@ -50,6 +51,10 @@ struct LogNormalObservation {
   double log_density(std::span<const double> at) const {
     return Gaussian<double>::from_moments(std::log(value), variance).log_density(at[0]) -
            std::log(value);
+  }
+
+  double log_normaliser(Incoming<double> in) const {
+    return log_overlap(message(0, in, Rule::direct), in[0]) - std::log(value);
   }
 
   Gaussian<double> variational(std::size_t edge, Incoming<double> in) const {

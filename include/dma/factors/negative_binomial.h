@@ -20,6 +20,7 @@
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 #include <dma/factors/poisson.h>
 #include <dma/factors/tilted.h>
 #include <dma/special/gamma.h>
@@ -85,6 +86,11 @@ struct NegativeBinomial {
     return (count + shape) * above * below;
   }
   std::array<Corner, 1> corners() const { return {{{std::log(shape), 1}}}; }
+
+  double log_normaliser(Incoming<double> in) const {
+    const auto x = detail::known(in[0]);
+    return x.is_point() ? log_density(x.mean()) : TiltedDensity(*this, x).log_mass();
+  }
 
   Gaussian<double> marginal(std::size_t /*edge*/, Incoming<double> in) const {
     detail::require_proper(in[0]);

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 
 namespace dma {
 
@@ -40,6 +41,10 @@ struct Observation {
 
   double log_density(std::span<const double> at) const {
     return Gaussian<double>::from_moments(value, variance).log_density(at[0]);
+  }
+
+  double log_normaliser(Incoming<double> in) const {
+    return log_overlap(message(0, in, Rule::direct), in[0]);
   }
 
   Gaussian<double> variational(std::size_t edge, Incoming<double> in) const {

@@ -18,6 +18,7 @@
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 #include <dma/factors/tilted.h>
 #include <dma/special/gamma.h>
 
@@ -98,6 +99,11 @@ struct Poisson {
   double slope(double x) const { return count - std::exp(x); }
   static double curvature(double x) { return std::exp(x); }
   static std::array<Corner, 1> corners() { return {{{0, 1}}}; }
+
+  double log_normaliser(Incoming<double> in) const {
+    const auto x = detail::known(in[0]);
+    return x.is_point() ? log_density(x.mean()) : TiltedDensity(*this, x).log_mass();
+  }
 
   Gaussian<double> marginal(std::size_t /*edge*/, Incoming<double> in) const {
     detail::require_proper(in[0]);

@@ -19,6 +19,7 @@
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 #include <dma/factors/tilted.h>
 #include <dma/special/normal.h>
 
@@ -92,6 +93,12 @@ struct Probit {
   double curvature(double x) const {
     const double t = argument(x);
     return (1 - special::truncated_moments(t).variance) / variance;
+  }
+
+  double log_normaliser(Incoming<double> in) const {
+    const auto x = detail::known(in[0]);
+    return special::normal_log_cdf(sign * (x.mean() - threshold) /
+                                   std::sqrt(x.variance() + variance));
   }
 
   Gaussian<double> marginal(std::size_t /*edge*/, Incoming<double> in) const {

@@ -33,6 +33,7 @@
 #include <tuple>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 #include <dma/special/normal.h>
 #include <dma/special/quadrature.h>
 
@@ -111,6 +112,26 @@ struct Product {
     return marginal_of_z(in[0], in[1], in[2]);
   }
 
+  double log_normaliser(Incoming<double> in) const {
+    const auto x = detail::known(in[1]);
+    const auto y = detail::known(in[2]);
+    if (in[0].is_uniform()) return 0;
+    const auto z = detail::known(in[0]);
+    if (x.is_point() || y.is_point()) {
+      const auto product = to_z(x, y);
+      if (product == Gaussian<double>::point(0) && z.is_point())
+        throw NoEvidence("two point masses meet, where a density is infinite");
+      return log_overlap(product, z);
+    }
+    const LogWeight log_weight{x, y, z};
+    const auto [breaks, peak] = where_weight_lives(x, y, z, log_weight);
+    const double top = log_weight(peak);
+    const double mass = special::integrate<1>(
+        [&](double at) -> special::Integrals<1> { return {std::exp(log_weight(at) - top)}; },
+        breaks, 1e-12)[0];
+    return top + std::log(mass) + std::log(y.rho) / 2 - 2 * special::log_sqrt_two_pi;
+  }
+
   Gaussian<double> variational(std::size_t edge, Incoming<double> in) const {
     if (edge == 0) {
       if (in[1].rho == 0 || in[2].rho == 0) return Gaussian<double>::uniform();
@@ -124,6 +145,27 @@ struct Product {
   }
 
  private:
+  // Of an outer value, with the inner variable integrated out: log N(outer) N(m_z; m_inner outer, v_z + v_inner outer^2),
+  // without constants.
+  struct LogWeight {
+    LogWeight(Gaussian<double> inner, Gaussian<double> outer, Gaussian<double> z)
+        : outer_rho(outer.rho),
+          outer_mean(outer.mean()),
+          inner_mean(inner.mean()),
+          inner_variance(inner.variance()),
+          z_mean(z.mean()),
+          z_variance(z.variance()) {}
+
+    double operator()(double at) const {
+      const double from_mean = at - outer_mean;
+      const double gap = z_mean - inner_mean * at;
+      const double spread = z_variance + inner_variance * at * at;
+      return -(outer_rho * from_mean * from_mean + gap * gap / spread + std::log(spread)) / 2;
+    }
+
+    double outer_rho, outer_mean, inner_mean, inner_variance, z_mean, z_variance;
+  };
+
   static Gaussian<double> marginal_of_x(Gaussian<double> z, Gaussian<double> x,
                                         Gaussian<double> y) {
     if (z.is_uniform()) return x;
@@ -155,17 +197,7 @@ struct Product {
       const double p = inner.rho + z.rho * at * at;
       return quantity(at, special::Moments<double>{(inner.tau + z.tau * at) / p, 1 / p});
     };
-    const double inner_mean = inner.mean();
-    const double inner_variance = inner.variance();
-    const double outer_mean = outer.mean();
-    const double z_mean = z.mean();
-    const double z_variance = z.variance();
-    const auto log_weight = [&](double at) {
-      const double from_mean = at - outer_mean;
-      const double gap = z_mean - inner_mean * at;
-      const double spread = z_variance + inner_variance * at * at;
-      return -(outer.rho * from_mean * from_mean + gap * gap / spread + std::log(spread)) / 2;
-    };
+    const LogWeight log_weight{inner, outer, z};
     const auto [breaks, peak] = where_weight_lives(inner, outer, z, log_weight);
     const double top = log_weight(peak);
     const double centre = given(peak).mean;
@@ -195,7 +227,6 @@ struct Product {
   // Covers the outer values whose weight is above e^-45 of the largest. Away from the outer message's mean the weight
   // can gain at most what the gap and the logarithm take there, which bounds the search. The point where the inner mean
   // meets z's mean is included too, since z may be sharp.
-  template <class LogWeight>
   static Support where_weight_lives(Gaussian<double> inner, Gaussian<double> outer,
                                     Gaussian<double> z, const LogWeight& log_weight) {
     const double mean = outer.mean();

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 
 namespace dma {
 
@@ -80,6 +81,43 @@ struct WeightedSum {
     return solve_for(edge, in[0], mean, spread);
   }
 
+  // Every message, in n steps: the sums over the others are those before and those after.
+  template <std::floating_point T>
+  void messages(Incoming<T> in, Rule /*rule*/, std::span<Gaussian<T>> out) const {
+    std::array<T, 2> before{T(offset), T(variance)};  // mean and spread
+    for (std::size_t k = 1; k < in.size(); ++k) {
+      out[k] = {before[0], before[1]};  // until the message replaces it
+      add_term(k, in[k], before);
+    }
+    std::array<T, 2> after{};
+    for (std::size_t k = in.size(); k-- > 1;) {
+      const auto [mean, spread] = out[k];
+      out[k] = solve_for(k, in[0], mean + after[0], spread + after[1]);
+      add_term(k, in[k], after);
+    }
+    out[0] = message_from_moments<T>(before[0], before[1]);
+  }
+
+  // An input about which nothing is known takes any value: the integral over it is 1 / |a|, whatever z is.
+  double log_normaliser(Incoming<double> in) const {
+    double mean = offset;
+    double spread = variance;
+    double free = 0;
+    for (std::size_t k = 1; k < in.size(); ++k) {
+      const double a = coefficients[k - 1];
+      if (in[k].is_uniform() && a != 0 && free == 0) {
+        free = std::abs(a);
+        continue;
+      }
+      const auto x = detail::known(in[k]);
+      mean += a * x.mean();
+      spread += a * a * x.variance();
+    }
+    if (free == 0) return log_overlap(Gaussian<double>::from_moments(mean, spread), in[0]);
+    (void)detail::known(in[0]);
+    return -std::log(free);
+  }
+
   Gaussian<double> variational(std::size_t edge, Incoming<double> in) const {
     double mean = offset;
     for (std::size_t k = 1; k < in.size(); ++k) {
@@ -92,6 +130,15 @@ struct WeightedSum {
   }
 
  private:
+  // An unknown input adds an infinite spread.
+  template <std::floating_point T>
+  void add_term(std::size_t edge, Gaussian<T> x, std::array<T, 2>& sums) const {
+    const T a = T(coefficients[edge - 1]);
+    if (a == 0) return;
+    sums[0] += a * x.mean();
+    sums[1] += a * a * x.variance();
+  }
+
   // The message to one edge when the rest of the sum is N(mean, spread).
   template <std::floating_point T>
   Gaussian<T> solve_for(std::size_t edge, Gaussian<T> z, T mean, T spread) const {

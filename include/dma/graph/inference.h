@@ -3,17 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <dma/base/arrays.h>
 #include <dma/factors/factor.h>
 #include <dma/messages/gaussian.h>
 
 namespace dma {
 
-struct Variable;
+struct FactorArray;
 struct FactorId;
+struct Variable;
+struct VariableArray;
 class Graph;
 
 // direct  approximates each message (DMA), by either rule.
@@ -35,6 +39,12 @@ struct InferenceOptions {
   // units of the standard deviation. 0: run all sweeps.
   double tolerance = 0;
   OnImproper on_improper = OnImproper::pass;
+  // Share of the message before that is kept, in [0, 1): a message is old^damping new^(1 - damping). The first on an edge
+  // is sent whole. Engines direct and ep.
+  double damping = 0;
+  // How many sweeps to look back on to extrapolate the next messages (Anderson); 0: none. For graphs that converge slowly;
+  // the fixed points stay the same. It needs a tolerance, and the engines direct or ep.
+  std::size_t acceleration = 0;
 };
 
 // A message with negative precision, or a projection that does not exist.
@@ -57,12 +67,28 @@ struct FailedMessage {
 class Beliefs {
  public:
   Gaussian<double> marginal(Variable variable) const;
+  // Row by row.
+  std::span<const Gaussian<double>> marginals(const VariableArray& array) const;
   // The last message from a factor to one of its edges.
   Gaussian<double> message(FactorId factor, std::size_t edge) const;
+  // The same of every row.
+  std::vector<Gaussian<double>> messages(FactorArray factors, std::size_t edge) const;
+
+  // Of the graph as it was.
+  std::size_t variable_count() const { return marginals_.size(); }
+  std::size_t factor_count() const { return edge_begin_.size() - 1; }
+  std::size_t arity(FactorId factor) const;
+
+  // Whether the last sweep's movements were measured: with a tolerance, from the second sweep on.
+  bool measured() const { return !changes_.empty(); }
+  // Movement in the last sweep, in standard deviations, if it was measured; else 0.
+  double change(Variable variable) const;
+  std::vector<double> changes(const VariableArray& array) const;
 
   std::size_t sweeps = 0;
   bool converged = false;  // only if a tolerance was given, or the schedule is exact on this graph
-  double last_change = 0;  // movement of the marginals in the last sweep, if it was measured
+  double last_change = 0;  // largest movement of a marginal in the last sweep, if it was measured
+  double damping = 0;      // as asked for
   std::size_t messages_sent = 0;
   std::vector<ImproperMessage> improper;
   std::vector<FailedMessage> failed;
@@ -70,12 +96,23 @@ class Beliefs {
   std::vector<ImproperMessage> collapsed;
   // Variables whose marginal is not a distribution (EP with negative precisions).
   std::vector<std::uint32_t> improper_marginals;
+  // Variables that moved by more than the tolerance in the last sweep.
+  std::vector<std::uint32_t> moving;
+
+  // Everything but `improper`, `failed` and `collapsed`, which are of the run that found the beliefs.
+  Arrays store() const;
+  // Throws NetworkError.
+  static Beliefs restore(Arrays stored);
 
  private:
   friend class Graph;
+  Engine engine_ = Engine::direct;
+  std::uint64_t structure_ = 0;      // the graph's
+  std::size_t forgotten_count_ = 0;  // the graph's
   std::vector<Gaussian<double>> marginals_;
+  std::vector<double> changes_;
   std::vector<Gaussian<double>> messages_;
-  std::vector<std::uint32_t> edge_begin_;
+  std::vector<std::uint32_t> edge_begin_{0};
 };
 
 }  // namespace dma

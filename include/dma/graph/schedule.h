@@ -3,7 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <vector>
+
+#include <dma/graph/arrays.h>
 
 namespace dma {
 
@@ -22,5 +26,20 @@ struct Schedule {
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
+
+// The message from each of these factors to one of their edges.
+struct RowStep {
+  FactorArray factors;
+  std::uint32_t edge;
+};
+
+// For rows that follow each other in time: all forward steps of the first row, then of the next; then all backward steps
+// of the last row, and of those before it. Throws GraphError unless all arrays have as many rows.
+Schedule row_by_row(std::span<const RowStep> forward, std::span<const RowStep> backward = {});
+inline Schedule row_by_row(std::initializer_list<RowStep> forward,
+                           std::initializer_list<RowStep> backward = {}) {
+  return row_by_row(std::span(forward.begin(), forward.size()),
+                    std::span(backward.begin(), backward.size()));
+}
 
 }  // namespace dma

@@ -1,4 +1,4 @@
-// regressor/safetensors.h: files in the safetensors layout, with a checksum.
+// data/safetensors.h: files in the safetensors layout, with a checksum.
 //
 //   8 bytes   length of the header, little-endian
 //   header    {"__metadata__": {"checksum": "xxxxxxxx", ...}, "name": {"dtype", "shape", "data_offsets"}, ...}

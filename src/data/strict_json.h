@@ -1,4 +1,4 @@
-// regressor/strict_json.h: JSON without silent conversions.
+// data/strict_json.h: JSON without silent conversions.
 //
 // nlohmann::json turns -1 into 18446744073709551615, true into 1, 2.7 into 2, and an unknown word into the first
 // enumerator. A model file may come from anywhere, so here each of these throws NotMeant.

@@ -1,4 +1,4 @@
-#include "regressor/safetensors.h"
+#include "data/safetensors.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@
 #include <dma/data/atomic_file.h>
 
 #include "data/message.h"
-#include "regressor/strict_json.h"
+#include "data/strict_json.h"
 
 namespace dma::detail {
 namespace {

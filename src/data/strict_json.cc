@@ -1,4 +1,4 @@
-#include "regressor/strict_json.h"
+#include "data/strict_json.h"
 
 #include <set>
 
