@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes examples/*.json: graphs for `dma infer`.
+"""Writes examples/*.json, graphs for `dma infer`, and the tables of those on plates.
 
     tools/example_graphs.py            writes them
     tools/example_graphs.py --check    exit status 1 if one in the tree differs
@@ -224,6 +224,190 @@ def network():
     )
 
 
+def on_plates(about, plates, variables, factors):
+    """The same for a model whose rows are in a table."""
+    plated = [{"name": name, "plate": plate} for name, plate in variables.items() if plate]
+    single = [name for name, plate in variables.items() if not plate]
+    text = graph(about, single + plated, factors)
+    return text.replace('  "variables"', f'  "plates": {json.dumps(plates)},\n  "variables"', 1)
+
+
+def table(columns):
+    return "\n".join([",".join(columns)] + [",".join(map(str, row)) for row in zip(*columns.values())]) + "\n"
+
+
+def walk(steps=60):
+    """A random walk, seen through noise: state 0 is the start, and row t leads from state t to state t + 1."""
+    rng = random.Random(2)
+    level, seen = 0.0, []
+    for _ in range(steps):
+        level += rng.gauss(0, 0.3)
+        seen.append(round(level + rng.gauss(0, 1), 3))
+    model = on_plates(
+        "a level that walks at random, seen through noise: dma infer walk.json --data walk.csv",
+        {"row": "rows", "state": steps + 1},
+        {"level": "state"},
+        [
+            factor("prior", ["level[0]"], mean=0, variance=1),
+            factor(
+                "sum", ["level[now]", "level[before]"], "walk", plate="row", coefficients=[1], variance=0.09
+            ),
+            factor("observation", ["level[now]"], "seen", plate="row", value="seen", variance=1),
+        ],
+    )
+    return model, table({"before": range(steps), "now": range(1, steps + 1), "seen": seen})
+
+
+def mixed_effects(groups=8, rows=64):
+    """A line whose height differs from group to group."""
+    rng = random.Random(3)
+    effects = [rng.gauss(0, 1.5) for _ in range(groups)]
+    group = [rng.randrange(groups) for _ in range(rows)]
+    x = [round(rng.gauss(0, 1), 3) for _ in range(rows)]
+    y = [round(2 + 0.6 * a + effects[g] + rng.gauss(0, 0.7), 3) for a, g in zip(x, group)]
+    model = on_plates(
+        "y = intercept + slope x + effect of the group + noise: "
+        "dma infer mixed_effects.json --data mixed_effects.csv --tolerance 1e-9 --acceleration 5",
+        {"row": "rows", "group": {"values": ["group"]}},
+        {"intercept": None, "slope": None, "effect": "group", "mean": "row"},
+        [
+            factor("prior", ["intercept"], mean=0, variance=100),
+            factor("prior", ["slope"], mean=0, variance=100),
+            factor("prior", ["effect"], plate="group", mean=0, variance=2.25),
+            factor(
+                "sum", ["mean", "intercept", "slope", "effect[group]"], plate="row", coefficients=[1, "x", 1]
+            ),
+            factor("observation", ["mean"], plate="row", value="y", variance=0.49),
+        ],
+    )
+    return model, table({"group": [f"group {g}" for g in group], "x": x, "y": y})
+
+
+def cup(teams=6, matches=40):
+    """TrueSkill on a table of matches; a result of 1: the first won, 0: a draw, -1: the second won."""
+    rng = random.Random(4)
+    names = ["Ashford", "Brenton", "Carrow", "Denby", "Eastwick", "Farley"][:teams]
+    skill = [rng.gauss(0, 1) for _ in names]
+    rows = []
+    for _ in range(matches):
+        one, two = rng.sample(range(teams), 2)
+        lead = skill[one] - skill[two] + rng.gauss(0, math.sqrt(2))
+        rows.append((names[one], names[two], 1 if lead > 0.5 else -1 if lead < -0.5 else 0))
+    model = on_plates(
+        "TrueSkill with draws on a table of matches: "
+        "dma infer cup.json --data cup.csv --engine ep --tolerance 1e-9",
+        {"match": "rows", "team": {"values": ["first", "second"]}},
+        {"skill": "team"},
+        [
+            factor("prior", ["skill"], plate="team", mean=0, variance=1),
+            factor(
+                "win_draw_loss",
+                ["skill[first]", "skill[second]"],
+                "match",
+                plate="match",
+                result="result",
+                margin=0.5,
+                variance=2,
+            ),
+        ],
+    )
+    first, second, result = zip(*rows)
+    return model, table({"first": first, "second": second, "result": result})
+
+
+def clicks(rows=80):
+    """adPredictor: a weight for each value of each column, and noise decides whether their sum is above 0."""
+    rng = random.Random(5)
+    values = {
+        "device": ["phone", "laptop", "tablet"],
+        "hour": ["morning", "noon", "evening", "night"],
+        "topic": ["travel", "sport", "news"],
+    }
+    weights = {name: [rng.gauss(0, 1) for _ in of] for name, of in values.items()}
+    columns = {name: [rng.randrange(len(of)) for _ in range(rows)] for name, of in values.items()}
+    score = [-0.5 + sum(weights[name][columns[name][n]] for name in values) for n in range(rows)]
+    clicked = [1 if one + rng.gauss(0, 1) > 0 else -1 for one in score]
+    model = on_plates(
+        "adPredictor, clicks (1) and none (-1) from three columns: "
+        "dma infer clicks.json --data clicks.csv --engine ep --tolerance 1e-6",
+        {"view": "rows", **{name: {"values": [name]} for name in values}},
+        {"bias": None, **{f"weight of {name}": name for name in values}, "score": "view"},
+        [
+            factor("prior", ["bias"], mean=0, variance=1),
+            *(factor("prior", [f"weight of {name}"], plate=name, mean=0, variance=1) for name in values),
+            factor(
+                "sum",
+                ["score", "bias", *(f"weight of {name}[{name}]" for name in values)],
+                plate="view",
+                coefficients=[1, 1, 1, 1],
+            ),
+            factor("probit", ["score"], plate="view", sign="clicked"),
+        ],
+    )
+    cells = {name: [values[name][k] for k in column] for name, column in columns.items()}
+    return model, table({**cells, "clicked": clicked})
+
+
+def ratings(users=12, items=10, rows=90):
+    """Matchbox with two traits. Were all means 0, nothing would tell one trait from the other."""
+    rng = random.Random(6)
+    of_users = [[rng.gauss(0, 1) for _ in range(2)] for _ in range(users)]
+    of_items = [[rng.gauss(0, 1) for _ in range(2)] for _ in range(items)]
+    biases = [rng.gauss(0, 0.5) for _ in range(items)]
+    pairs = rng.sample([(u, i) for u in range(users) for i in range(items)], rows)
+    rating = [
+        round(sum(a * b for a, b in zip(of_users[u], of_items[i])) + biases[i] + rng.gauss(0, 0.5), 2)
+        for u, i in pairs
+    ]
+    traits = ("first trait", "second trait")
+    model = on_plates(
+        "Matchbox, ratings as inner products of two traits, and a bias of the item: "
+        "dma infer ratings.json --data ratings.csv --rule linear --tolerance 1e-2",
+        {"rating": "rows", "user": {"values": ["user"]}, "item": {"values": ["item"]}},
+        {
+            **{f"{trait} of user": "user" for trait in traits},
+            **{f"{trait} of item": "item" for trait in traits},
+            "bias": "item",
+            "match": "rating",
+            "score": "rating",
+        },
+        [
+            *(
+                factor("prior", [f"{trait} of user"], plate="user", mean=mean, variance=1)
+                for trait, mean in zip(traits, (0.5, 0))
+            ),
+            *(
+                factor("prior", [f"{trait} of item"], plate="item", mean=mean, variance=1)
+                for trait, mean in zip(traits, (0, 0.5))
+            ),
+            factor("prior", ["bias"], plate="item", mean=0, variance=0.25),
+            factor(
+                "inner_product",
+                [
+                    "match",
+                    *(f"{trait} of user[user]" for trait in traits),
+                    *(f"{trait} of item[item]" for trait in traits),
+                ],
+                plate="rating",
+            ),
+            factor("sum", ["score", "match", "bias[item]"], plate="rating", coefficients=[1, 1]),
+            factor("observation", ["score"], plate="rating", value="rating", variance=0.25),
+        ],
+    )
+    return model, table(
+        {"user": [f"user {u}" for u, _ in pairs], "item": [f"item {i}" for _, i in pairs], "rating": rating}
+    )
+
+
+def with_tables(**models):
+    """Files of models on plates and of their tables."""
+    files = {}
+    for name, (model, rows) in models.items():
+        files[f"examples/{name}.json"] = model
+        files[f"examples/{name}.csv"] = rows
+    return files
+
+
 if __name__ == "__main__":
     sys.exit(
         deliver(
@@ -234,6 +418,13 @@ if __name__ == "__main__":
                 "examples/trueskill_draws.json": trueskill_draws(),
                 "examples/probit_regression.json": probit_regression(),
                 "examples/network.json": network(),
+                **with_tables(
+                    walk=walk(),
+                    mixed_effects=mixed_effects(),
+                    cup=cup(),
+                    clicks=clicks(),
+                    ratings=ratings(),
+                ),
             }
         )
     )

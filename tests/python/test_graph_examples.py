@@ -99,3 +99,141 @@ def test_the_rotated_graph_is_the_same_model():
     X, _ = example.rows_of_two_classes(40, seed=0)
     graph = example.probit_graph(np.empty((0, 3)), [], np.linalg.svd(X)[2].T)
     assert example.posterior_of(graph, "ep") == pytest.approx(np.array([[0, 1]] * 3), abs=1e-12)
+
+
+def test_kalman_smoother_is_exact():
+    example = script("kalman")
+    seen = np.random.default_rng(0).normal(size=60).cumsum()
+    smoothed, evidence = example.smooth(seen, 0.7, 0.3)
+    mean, deviation, exact_evidence = example.exact(seen, 0.7, 0.3)
+    assert smoothed.mean == pytest.approx(mean, abs=1e-10)
+    assert smoothed.std == pytest.approx(deviation, abs=1e-10)
+    assert evidence == pytest.approx(exact_evidence, abs=1e-9)
+
+
+def test_mixed_effects_have_exact_means():
+    example = script("mixed_effects")
+    random = np.random.default_rng(0)
+    x, group = random.normal(size=80), random.integers(0, 6, 80)
+    y = x + random.normal(size=6)[group] + random.normal(size=80)
+    line, own, _ = example.fit(x, group, y, 1.5, 0.8)
+    mean, deviation, _ = example.exact(x, group, y, 1.5, 0.8)
+    assert np.concatenate([line.mean, own.mean]) == pytest.approx(mean, abs=1e-6)
+    assert np.all(np.concatenate([line.std, own.std]) < 1.02 * deviation)
+
+
+def some_matches(example, count=400):
+    """Eight teams whose skills walk for ten years."""
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    days = np.sort(random.integers(0, 3650, count))
+    walk = random.normal(0, 0.05, (3650, 8)).cumsum(axis=0)
+    home = random.integers(0, 8, count)
+    away = (home + random.integers(1, 8, count)) % 8
+    lead = 2 * (walk[days, home] - walk[days, away]) + 0.5 + random.normal(0, 1.5, count)
+    goals = np.rint(lead).astype(int)
+    names = np.array([f"team {k}" for k in range(8)])
+    table = pandas.DataFrame(
+        {
+            "date": pandas.Timestamp("2003-01-01") + pandas.to_timedelta(days, unit="D"),
+            "home_team": names[home],
+            "away_team": names[away],
+            "home_score": np.maximum(goals, 0),
+            "away_score": np.maximum(-goals, 0),
+            "neutral": random.random(count) < 0.2,
+        }
+    )
+    return example.Matches(table)
+
+
+def test_football_learns_by_the_slope_of_the_evidence():
+    """Finite differences of the converged evidence."""
+    example = script("football")
+    matches = some_matches(example, 150)
+
+    def evidence(parameters):
+        model = example.Model(matches, parameters)
+        beliefs = model.settle(len(matches), tolerance=1e-10)
+        return beliefs.log_evidence(), model.explicit_evidence(beliefs)
+
+    start = example.Model.START
+    explicit = evidence(start)[1]
+    for h in 1e-3 * np.eye(len(start)):
+        slope = (evidence(start + h)[0] - evidence(start - h)[0]) / 2e-3
+        assert (explicit(start + h) - explicit(start - h)) / 2e-3 == pytest.approx(slope, abs=1e-4)
+
+
+def test_football_foretells_from_what_came_before():
+    example = script("football")
+    matches = some_matches(example)
+    model = example.Model(matches, example.Model.START)
+    known = model.settle(300)
+    foretold = model.foretell(known, 300, 400)
+    assert foretold.sum(axis=1) == pytest.approx(np.ones(100), abs=1e-12)
+    seen = example.outcomes(matches)
+    shares = np.bincount(seen[:300], minlength=3) / 300
+    assert (
+        example.log_loss(foretold, seen[300:])
+        < example.log_loss(np.tile(shares, (100, 1)), seen[300:]) - 0.05
+    )
+    matches.goals_ahead[350:] *= -1  # what is foretold of a match does not know its result, or a later one
+    other = example.Model(matches, example.Model.START)
+    assert np.array_equal(other.foretell(other.settle(300), 300, 400)[:51], foretold[:51])
+
+
+def test_elo_ratings_by_hand():
+    example = script("football")
+    matches = some_matches(example, 3)
+    ratings = {}
+    for row, difference in enumerate(example.elo_differences(matches, 20, 100, False)):
+        home, away = matches.pairs[row]
+        before = ratings.get(home, 1500) - ratings.get(away, 1500) + 100 * matches.at_home[row]
+        assert difference == pytest.approx(before)
+        score = (np.sign(matches.goals_ahead[row]) + 1) / 2
+        change = 20 * (score - 1 / (1 + 10 ** (-before / 400)))
+        ratings[home], ratings[away] = ratings.get(home, 1500) + change, ratings.get(away, 1500) - change
+
+
+def test_adpredictor_is_assumed_density_filtering():
+    """Against the update of each row written out."""
+    example = script("adpredictor")
+    categories, clicked, values = example.generated(300, columns=4, values=20)
+    weight, foretold = example.learn(categories, clicked, values, 0.5)
+    mean, variance = np.zeros(values + 1), np.full(values + 1, 0.25)
+    for row, click, said in zip(np.column_stack([categories, np.full(300, values)]), clicked, foretold):
+        sign, total = (1 if click else -1), 1 + variance[row].sum()
+        t = sign * mean[row].sum() / np.sqrt(total)
+        assert said == pytest.approx(log_ndtr(t), abs=1e-10)
+        ratio = np.exp(-t * t / 2 - log_ndtr(t)) / np.sqrt(2 * np.pi)
+        mean[row] += sign * variance[row] / np.sqrt(total) * ratio
+        variance[row] *= 1 - variance[row] / total * ratio * (ratio + t)
+    assert weight.mean == pytest.approx(mean, abs=1e-9)
+    assert weight.variance == pytest.approx(variance, abs=1e-9)
+
+
+def test_adpredictor_numbers_every_value():
+    pandas = pytest.importorskip("pandas")
+    example = script("adpredictor")
+    table = pandas.DataFrame({"x": [0.0] * 8 + [1, 2], "colour": list("rrggbbrrgg")})
+    categories = example.Categories(table)
+    rows = categories(table)
+    assert rows.max() < categories.count
+    assert set(rows[:, 0]).isdisjoint(rows[:, 1])
+    new = categories(pandas.DataFrame({"x": [0.0], "colour": ["violet"]}))
+    assert new[0, 0] == rows[0, 0] and new[0, 1] not in rows[:, 1]
+
+
+def test_matchbox_foretells_ratings():
+    example = script("matchbox")
+    ratings = example.generated(60, 40, rank=2, count=1500)
+    train, test = ratings[:1350], ratings[1350:]
+    model = example.Matchbox(train, 60, 40, rank=2)
+    nothing = example.log_likelihood(train.rating.mean(), train.rating.var(), test.rating)
+    found = {}
+    for name in ("linear", "EP", "VMP"):
+        beliefs = model.learn(20, **example.ENGINES[name])
+        mean, variance = model.foretell(beliefs, test)
+        found[name] = example.log_likelihood(mean, variance, test.rating)
+        assert found[name] > nothing + 0.2, name
+        if name != "EP":
+            assert beliefs.improper == []
