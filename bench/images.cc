@@ -170,11 +170,11 @@ ClassCurve train_ours(const ImageTask& task, std::size_t passes) {
   ClassCurve curve;
   for (std::size_t pass = 0; pass < passes; ++pass) {
     const double begin = processor_seconds();
-    IndependentBelief<T> belief(
-        network, std::move(known),
-        {.ledger = LedgerMode::none, .likelihood = std::make_shared<ClassLikelihood>(classes)},
-        {.likelihood_power = power_of(pass, passes),
-         .cavity_score = false});  // Adam has no score either
+    IndependentBelief<T> belief(network, std::move(known),
+                                {.ledger = LedgerMode::none,
+                                 .likelihood = std::make_shared<ClassLikelihood>(classes, false)},
+                                {.likelihood_power = power_of(pass, passes),
+                                 .cavity_score = false});  // Adam has no score either
     batches.shuffle();
     batches.each([&](const Data& rows) { belief.learn(rows); });
     const WeightMoments weights = belief.weights();

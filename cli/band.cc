@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/report.h"
+#include "cli/typical.h"
 
 namespace dma::cli {
 namespace {
@@ -49,7 +50,8 @@ Frame frame_of(const Band& band, std::size_t height) {
 
 std::string draw(const Band& band, std::size_t height) {
   const Frame frame = frame_of(band, height);
-  const std::size_t width = band.x.size();
+  const std::vector<double>& x = band.across.values;
+  const std::size_t width = x.size();
   std::vector<std::string> rows(height, std::string(width, ' '));
   const auto put = [&](std::size_t column, int row, char mark) {
     if (row >= 0) rows[static_cast<std::size_t>(row)][column] = mark;
@@ -61,9 +63,9 @@ std::string draw(const Band& band, std::size_t height) {
     const int bottom = frame.row(range.lower);
     for (int row = top; row <= bottom; ++row) put(c, row, ':');
   }
-  const double step = (band.x.back() - band.x.front()) / static_cast<double>(width - 1);
+  const double step = (x.back() - x.front()) / static_cast<double>(width - 1);
   for (std::size_t n = 0; n < band.data_x.size(); ++n) {
-    const double column = std::round((band.data_x[n] - band.x.front()) / step);
+    const double column = std::round((band.data_x[n] - x.front()) / step);
     if (column < 0 || column > static_cast<double>(width - 1)) continue;
     put(static_cast<std::size_t>(column), frame.row(band.data_y[n]), 'o');
   }
@@ -76,15 +78,35 @@ std::string draw(const Band& band, std::size_t height) {
                                       static_cast<double>(height - 1);
     picture += fmt::format("{:>10} |{}\n", labelled ? number_text(y, 3) : "", rows[r]);
   }
-  return picture + across_text(band.x, band.data_low, band.data_high);
+  return picture + across_text(band.across);
 }
 
-std::string across_text(const std::vector<double>& values, double data_low, double data_high) {
+std::string label_at(const Axis& axis, std::size_t place) {
+  const double value = axis.values[place];
+  if (!axis.dates) return number_text(value, 3);
+  constexpr double short_axis = 4;  // days
+  const bool has_times = axis.values.back() - axis.values.front() < short_axis;
+  return has_times ? date_text(value).substr(5, 11) : day_text(value);
+}
+
+// Numbers label the ends; dates, which are harder to count between, two places more, where their labels are centred.
+std::string across_text(const Axis& axis) {
+  const std::size_t width = axis.values.size();
   std::string rows;
-  for (const double value : values) rows += value >= data_low && value <= data_high ? '=' : ' ';
-  const std::string left = number_text(values.front(), 3);
-  return fmt::format("{:>10} +{}\n{:>10}  {}{:>{}}\n", "", rows, "", left,
-                     number_text(values.back(), 3), values.size() - left.size());
+  for (const double value : axis.values) {
+    rows += value >= axis.data_low && value <= axis.data_high ? '=' : ' ';
+  }
+  const std::size_t labels = axis.dates ? 4 : 2;
+  std::string marks(width, ' ');
+  for (std::size_t k = 0; k < labels; ++k) {
+    const std::size_t place = k * (width - 1) / (labels - 1);
+    const std::string label = label_at(axis, place);
+    const std::size_t first = k == 0            ? 0
+                              : k == labels - 1 ? width - label.size()
+                                                : place - label.size() / 2;
+    marks.replace(first, label.size(), label);
+  }
+  return fmt::format("{:>10} +{}\n{:>10}  {}\n", "", rows, "", marks);
 }
 
 }  // namespace dma::cli

@@ -8,15 +8,24 @@
 
 namespace dma::cli {
 
+// Evenly spaced values of an input, one per column or line of the picture, and where the training rows are.
+struct Axis {
+  std::string name;
+  std::vector<double> values;
+  double data_low = 0, data_high = 0;
+  bool dates = false;  // the values are days since 1970
+};
+
 struct Band {
-  std::vector<double> x;                         // evenly spaced, one per column of the picture
-  std::vector<Predicted> predicted;              // at x
-  double data_low = 0, data_high = 0;            // range of the training data
+  Axis across;
+  std::vector<Predicted> predicted;              // at its values
   std::vector<double> data_x = {}, data_y = {};  // rows to show, if any
 };
 
-// The ends of an axis below a picture of this width, and where the rows are.
-std::string across_text(const std::vector<double>& values, double data_low, double data_high);
+// A value of an axis.
+std::string label_at(const Axis& axis, std::size_t place);
+// Below a picture of this width: where the rows are, and values of the axis.
+std::string across_text(const Axis& axis);
 
 // '-' is the mean, ':' is within two standard deviations, 'o' is a row. Below is the training range.
 std::string draw(const Band& band, std::size_t height);

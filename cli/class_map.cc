@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/band.h"
 #include "cli/report.h"
 
 namespace dma::cli {
@@ -23,10 +22,6 @@ std::string legend_of(const std::vector<std::string>& classes) {
     text += fmt::format("{}{} {}", k == 0 ? "" : "   ", mark_of(k), classes[k]);
   }
   return text + (classes.size() > most ? "   ..." : "");
-}
-
-std::string below(const Axis& across) {
-  return across_text(across.values, across.data_low, across.data_high);
 }
 
 std::string line(const std::string& label, const std::string& row) {
@@ -59,7 +54,8 @@ std::string draw_curves(const Axis& across, const std::vector<Predicted>& predic
     const double share = 1 - static_cast<double>(r) / static_cast<double>(height - 1);
     picture += line(labelled ? fmt::format("{:g}", share) : "", rows[r]);
   }
-  return picture + below(across) + fmt::format("\n{}   = where the rows are\n", legend_of(classes));
+  return picture + across_text(across) +
+         fmt::format("\n{}   = where the rows are\n", legend_of(classes));
 }
 
 std::string draw_map(const Axis& across, const Axis& up, const std::vector<Predicted>& predicted,
@@ -70,16 +66,13 @@ std::string draw_map(const Axis& across, const Axis& up, const std::vector<Predi
     std::string row;
     for (std::size_t c = 0; c < width; ++c) row += mark_at(predicted[r * width + c]);
     const bool labelled = r == 0 || r + 1 == up.values.size();
-    picture += line(labelled ? number_text(up.values[r], 3)
-                             : ""
-                               "",
-                    row);
+    picture += line(labelled ? label_at(up, r) : "", row);
   }
   const std::string meaning =
       classes.size() == 2
           ? fmt::format("probability of {}: '{}' from 0 to 1", classes[1], shades)
           : fmt::format("most probable: {}   . none has more than a half", legend_of(classes));
-  return picture + below(across) +
+  return picture + across_text(across) +
          fmt::format("\n{}   {} across, {} up   = where the rows are\n", meaning, across.name,
                      up.name);
 }

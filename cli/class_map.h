@@ -6,14 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace dma::cli {
+#include "cli/band.h"
 
-// Evenly spaced values of an input, one per column or line of the picture, and where the training rows are.
-struct Axis {
-  std::string name;
-  std::vector<double> values;
-  double data_low = 0, data_high = 0;
-};
+namespace dma::cli {
 
 // A curve per class, each of its own mark, from 0 below to 1 above. The predictions are those at the values.
 std::string draw_curves(const Axis& across, const std::vector<Predicted>& predicted,

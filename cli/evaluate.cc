@@ -12,6 +12,7 @@
 #include "cli/bounds_argument.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
+#include "cli/intervals_argument.h"
 #include "cli/progress.h"
 #include "cli/reading_notes.h"
 #include "cli/report.h"
@@ -31,6 +32,7 @@ struct Arguments {
   std::string by;
   std::size_t threads = 0;
   std::optional<Bounds> bounds;
+  Intervals intervals = Intervals::model;
   bool json = false;
 };
 
@@ -134,7 +136,7 @@ void run(const Arguments& arguments) {
   ReadingNotes notes;
   notes.add(table);
   if (!arguments.json) print_reading(notes, table.source);
-  const auto metrics = model.evaluate(table, arguments.threads);
+  const auto metrics = model.evaluate(table, arguments.threads, arguments.intervals);
   working.reset();
   Json json = all_targets_json(metrics, encoder);
   const bool weighted = table.find(encoder.weight) != nullptr;
@@ -142,15 +144,18 @@ void run(const Arguments& arguments) {
   json["weighted_by"] = weighted ? Json(encoder.weight) : Json();
   const auto unlike = encoder.encode(table, UseWeights::if_there).unlike;
   json["unlike"] = unlike_json(unlike);
+  const bool calibrated = arguments.intervals == Intervals::calibrated;
+  json["intervals"] = calibrated ? "calibrated" : "model";
   if (!arguments.json) {
     say_unlike(unlike, table.source, predicted_as_any);
+    if (calibrated) fmt::print(stderr, "{}\n", calibrated_text(model.model()));
     print_header(arguments.by, encoder);
     print_all("all", metrics, encoder);
   }
   if (!arguments.by.empty()) {
     for (const auto& [name, rows] : groups_of(table, arguments.by)) {
       const Table group = select_rows(table, rows);
-      const auto scores = model.evaluate(group, arguments.threads);
+      const auto scores = model.evaluate(group, arguments.threads, arguments.intervals);
       json["by"][name] = all_targets_json(scores, encoder);
       if (!arguments.json) print_all(name, scores, encoder);
     }
@@ -193,6 +198,7 @@ void add_evaluate(Command app) {
   add_bounds_option(
       command, arguments->bounds,
       "where the predicted numbers lie, such as 0,100 or 0, (default: as in the fit)");
+  add_intervals_option(command, arguments->intervals);
   add_csv_options(command, arguments->csv);
   command.flag("--json", arguments->json, "print one JSON object");
   command.footer(

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -18,8 +19,9 @@ using Json = nlohmann::json;
 constexpr const char* method = "dma";
 constexpr const char* left_out_rows = "training rows, left out in turn";
 constexpr std::size_t most_responses = 30;
-constexpr std::size_t most_weights = 20000;  // drawn
-constexpr std::size_t most_confused = 30;    // classes whose confusion is drawn
+constexpr std::size_t most_weights = 20000;   // drawn
+constexpr std::size_t most_weight_rows = 60;  // of the drawing: inputs of a layer
+constexpr std::size_t most_confused = 30;     // classes whose confusion is drawn
 
 // How well a set of rows was predicted: one Metrics per target.
 struct Scored {
@@ -35,11 +37,14 @@ Json of_target(const Encoder& encoder, std::size_t target, Json object) {
 
 // ------------------------------------------------------------------------------------------- figures
 
-Json training_figure(const FitReport& report) {
+Json training_figure(const Model& model) {
   Json list = Json::array();
-  for (std::size_t m = 0; m < report.training.size(); ++m) {
-    for (std::size_t n = 0; n < report.training[m].size(); ++n) {
-      list.push_back({{"member", m + 1}, {"epoch", n + 1}, {"nll", report.training[m][n]}});
+  const auto& training = model.report.training;
+  for (std::size_t m = 0; m < training.size(); ++m) {
+    const std::string shape = shape_text(model.members[m].belief->architecture());
+    for (std::size_t n = 0; n < training[m].size(); ++n) {
+      list.push_back(
+          {{"member", m + 1}, {"shape", shape}, {"epoch", n + 1}, {"nll", training[m][n]}});
     }
   }
   return list;
@@ -95,14 +100,13 @@ void add_predicted(const Regressor& model, const NamedRows& rows, Json& list) {
   if (encoder.has_classes()) return;
   const EncodedRows encoded = encoder.encode(rows.table, UseWeights::ignored);
   const std::size_t step = encoded.rows / most_held_out_rows + 1;
-  std::vector<double> inputs;
   std::vector<std::size_t> chosen;
+  std::vector<std::size_t> table_rows;
   for (std::size_t n = 0; n < encoded.rows; n += step) {
-    const auto first = encoded.inputs.begin() + static_cast<std::ptrdiff_t>(n * encoder.width());
-    inputs.insert(inputs.end(), first, first + static_cast<std::ptrdiff_t>(encoder.width()));
     chosen.push_back(n);
+    table_rows.push_back(encoded.table_rows[n]);
   }
-  const auto predicted = model.predict_encoded(inputs, chosen.size());
+  const auto predicted = model.predict(select_rows(rows.table, table_rows));
   const std::size_t targets = encoder.targets.size();
   const CentralLevel level(0.95);
   for (std::size_t n = 0; n < predicted.size(); ++n) {
@@ -154,6 +158,14 @@ void add_confusion(const Encoder& encoder, const Scored& scored, Json& list) {
   }
 }
 
+// An input's value in the unit of its column, if it has one.
+std::string input_text(const Encoder& encoder, std::size_t input, double value) {
+  for (const Place& place : encoder.places()) {
+    if (place.first == input && place.feature.has_number()) return cell_text(place.feature, value);
+  }
+  return number_text(value, 3);
+}
+
 // Names of the columns and their ramps, or of the units below; the bias comes last.
 std::vector<std::string> input_names(const Encoder& encoder, const Architecture& architecture,
                                      std::size_t layer) {
@@ -161,7 +173,8 @@ std::vector<std::string> input_names(const Encoder& encoder, const Architecture&
   if (layer == 0) {
     names = encoder.input_names();
     for (const Ramp& ramp : architecture.ramps) {
-      names.push_back(fmt::format("{}, ramp to {:.3g}", names[ramp.input], ramp.to));
+      names.push_back(fmt::format("{}, ramp to {}", names[ramp.input],
+                                  input_text(encoder, ramp.input, ramp.to)));
     }
   }
   for (std::size_t j = names.size(); j < architecture.widths[layer]; ++j) {
@@ -190,16 +203,34 @@ void add_weights(const Model& model, const Member& member, Json& list) {
   }
 }
 
-// Shows the first member of every target, or none if one is too large.
+// The first of every target.
+std::vector<const Member*> first_members(const Model& model) {
+  std::vector<const Member*> first;
+  for (const Member& member : model.members) {
+    if (first.empty() || first.back()->target != member.target) first.push_back(&member);
+  }
+  return first;
+}
+
+bool can_be_drawn(const Model& model, const Architecture& architecture) {
+  if (architecture.weight_count() > most_weights) return false;
+  for (std::size_t l = 0; l < architecture.layers(); ++l) {
+    if (input_names(model.encoder, architecture, l).size() > most_weight_rows) return false;
+  }
+  return true;
+}
+
+bool weights_are_drawn(const Model& model) {
+  const auto members = first_members(model);
+  return std::all_of(members.begin(), members.end(), [&](const Member* member) {
+    return can_be_drawn(model, member->belief->architecture());
+  });
+}
+
 Json weights_figure(const Model& model) {
   Json list = Json::array();
-  std::optional<std::size_t> before;
-  for (const Member& member : model.members) {
-    if (before == member.target) continue;
-    before = member.target;
-    if (member.belief->architecture().weight_count() > most_weights) return Json::array();
-    add_weights(model, member, list);
-  }
+  if (!weights_are_drawn(model)) return list;
+  for (const Member* member : first_members(model)) add_weights(model, *member, list);
   return list;
 }
 
@@ -366,10 +397,9 @@ void add_network(const Model& model, Entries& facts) {
     const std::string of = model.encoder.targets.size() == 1
                                ? ""
                                : " (" + model.encoder.targets[shape.target].name + ")";
-    facts.add(
-        "shape " + shape_text(shape) + of,
-        fmt::format("{:.0f} % of the mixture; {} weights, held-out {} {:.4f} alone",
-                    100 * shape.weight, shape.weights, score_name(model), shape.held_out_nll));
+    facts.add("shape " + shape_text(shape) + of,
+              fmt::format("{}; {} weights, held-out {} {:.4f} alone", share_text(shape),
+                          shape.weights, score_name(model), shape.held_out_nll));
   }
   facts.add("rule", std::string(name_of(model.options.rule)));
 }
@@ -401,7 +431,7 @@ void add_gaps(const Model& model, Entries& facts) {
     facts.add("responses", fmt::format("the {} columns that move the prediction most, of {}",
                                        most_responses, model.encoder.features.size()));
   }
-  if (report.weights > most_weights) facts.add("weights drawn", "none: there are too many");
+  if (!weights_are_drawn(model)) facts.add("weights drawn", "none: there are too many");
 }
 
 Json facts_of(const Regressor& regressor, const std::vector<Scored>& scored,
@@ -438,6 +468,7 @@ Json fit_page(const Regressor& model, const std::string& name, const NamedRows* 
   if (rows != nullptr) scored.push_back({rows->name, model.evaluate(rows->table)});
   const auto shown =
       widest(responses(model, rows != nullptr ? &rows->table : nullptr), encoder, most_responses);
+  const bool of_amounts = encoder.targets.front().kind == TargetKind::amount;
   Json calibration = Json::array();
   Json pit = Json::array();
   Json reliability = Json::array();
@@ -455,11 +486,12 @@ Json fit_page(const Regressor& model, const std::string& name, const NamedRows* 
           {"version", DMA_VERSION},
           {"model", name},
           {"targets", names_of_targets(encoder)},
+          {"target_scale", of_amounts ? "log" : "linear"},
           {"facts", facts_of(model, scored, rows)},
           {"figures",
            {{"predicted", std::move(predicted)},
             {"importance", importance_figure(model, rows)},
-            {"training", training_figure(model.report())},
+            {"training", training_figure(model.model())},
             {"calibration", std::move(calibration)},
             {"pit", std::move(pit)},
             {"reliability", std::move(reliability)},

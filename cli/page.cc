@@ -26,7 +26,8 @@ bool has_page() { return !web::page_before().empty(); }
 
 std::string page_with(const nlohmann::json& data) {
   if (!has_page()) {
-    throw std::runtime_error("this dma was built without HTML pages, because npm was not found");
+    throw std::runtime_error(
+        "this dma was built without HTML pages; ./dev build makes one with them, if npm is there");
   }
   std::string page;
   for (const std::string_view piece : web::page_before()) page += piece;

@@ -43,24 +43,27 @@ std::size_t target_index(const Encoder& encoder, const std::string& name) {
   throw BadInput("the model does not predict '" + name + "'");
 }
 
-// The features to vary: those named, or all numeric ones if they are at most so many.
+// The features to vary: those named, or all numbers if they are at most so many, or all dates if there is no number.
 std::vector<std::string> inputs_of(const Encoder& encoder, const std::vector<std::string>& named,
                                    std::size_t most) {
-  std::vector<std::string> numeric;
+  std::vector<std::string> numbers, possible;
   for (const FeatureColumn& column : encoder.features) {
-    if (column.kind == ColumnKind::numeric) numeric.push_back(column.name);
+    const bool is_number = column.kind == ColumnKind::numeric;
+    if (!column.has_number() || (!is_number && column.kind != ColumnKind::datetime)) continue;
+    possible.push_back(column.name);
+    if (is_number) numbers.push_back(column.name);
   }
-  if (numeric.empty()) throw BadInput("the model uses no column of numbers");
-  const std::string all = fmt::format("{}", fmt::join(numeric, ", "));
+  if (possible.empty()) throw BadInput("the model uses no column of numbers or dates");
+  const std::string all = fmt::format("{}", fmt::join(possible, ", "));
   const std::string wanted = fmt::format("name {} to vary with --input; the model has {}",
                                          most == 1 ? "the column" : "one or two columns", all);
   for (const std::string& name : named) {
     if (name.empty()) throw BadInput(wanted);
-    if (std::find(numeric.begin(), numeric.end(), name) == numeric.end()) {
-      throw BadInput("the model has no column of numbers '" + name + "'; it has " + all);
+    if (std::find(possible.begin(), possible.end(), name) == possible.end()) {
+      throw BadInput("the model has no column of numbers or dates '" + name + "'; it has " + all);
     }
   }
-  const auto& chosen = named.empty() ? numeric : named;
+  const auto& chosen = !named.empty() ? named : numbers.empty() ? possible : numbers;
   if (chosen.size() > most || (chosen.size() == 2 && chosen[0] == chosen[1])) {
     throw BadInput(wanted);
   }
@@ -73,42 +76,23 @@ struct Varied {
   std::vector<double> values;
 };
 
-// The cells of these features alone; the others are empty.
-Table varied_cells(const Encoder& encoder, const std::vector<Varied>& features) {
-  const std::size_t rows = features.front().values.size();
-  Table table;
-  for (const FeatureColumn& column : encoder.features) {
-    Column cells{.name = column.name, .is_text = column.text};
-    const auto own = std::find_if(features.begin(), features.end(),
-                                  [&](const Varied& one) { return one.name == column.name; });
-    if (own != features.end()) {
-      cells.numbers = own->values;
-    } else if (column.text) {
-      cells.codes.assign(rows, Column::empty_cell);
-    } else {
-      cells.numbers.assign(rows, std::nan(""));
-    }
-    table.columns.push_back(std::move(cells));
-  }
-  return table;
-}
-
 // The others are those of the typical row.
 std::vector<Predicted> predict_varied(const Regressor& model, const std::vector<Varied>& features,
                                       const std::vector<double>& typical) {
-  const Encoder& encoder = model.encoder();
-  EncodedRows rows = encoder.encode_inputs(varied_cells(encoder, features));
-  for (const Place& place : places_of(encoder)) {
-    const bool varies = std::any_of(features.begin(), features.end(), [&](const Varied& one) {
-      return one.name == place.feature.name;
-    });
-    for (std::size_t n = 0; !varies && n < rows.rows; ++n) {
-      const std::size_t first = n * typical.size() + place.first;
-      std::copy_n(typical.begin() + static_cast<std::ptrdiff_t>(place.first), place.feature.width(),
-                  rows.inputs.begin() + static_cast<std::ptrdiff_t>(first));
+  const std::size_t rows = features.front().values.size();
+  std::vector<double> inputs;
+  for (std::size_t n = 0; n < rows; ++n) {
+    inputs.insert(inputs.end(), typical.begin(), typical.end());
+  }
+  for (const Place& place : model.encoder().places()) {
+    for (const Varied& one : features) {
+      if (one.name != place.feature.name) continue;
+      for (std::size_t n = 0; n < rows; ++n) {
+        place.feature.encode(one.values[n], inputs.data() + n * typical.size() + place.first);
+      }
     }
   }
-  return model.predict_encoded(rows.inputs, rows.rows);
+  return model.predict_encoded(inputs, rows);
 }
 
 // What is drawn, and where the columns stand that are not.
@@ -119,20 +103,38 @@ std::string title_text(const Encoder& encoder, const std::string& what,
   return row.empty() ? title : title + ", the other columns as in a typical row: " + row;
 }
 
-Axis axis_of(const Table& data, const std::string& name, std::size_t places) {
-  Axis axis{name, {}, HUGE_VAL, -HUGE_VAL};
-  for (const double value : data.find(name)->numbers) {
+const FeatureColumn& feature_of(const Encoder& encoder, const std::string& name) {
+  return *std::find_if(encoder.features.begin(), encoder.features.end(),
+                       [&](const FeatureColumn& one) { return one.name == name; });
+}
+
+// Dates are whole weeks, or at least whole days, apart, so that weekday and time of day stay the same along an axis.
+double step_of_dates(double step) {
+  constexpr double week = 7;
+  if (step <= 1) return step;
+  return step < week / 2 ? std::round(step) : week * std::round(step / week);
+}
+
+Axis axis_of(const FeatureColumn& feature, const Table& data, std::size_t places) {
+  Axis axis{feature.name, {}, HUGE_VAL, -HUGE_VAL, feature.kind == ColumnKind::datetime};
+  for (const double value : feature.numbers(*data.find(feature.name))) {
     if (std::isnan(value)) continue;
     axis.data_low = std::min(axis.data_low, value);
     axis.data_high = std::max(axis.data_high, value);
   }
   const double range = axis.data_high - axis.data_low;
   if (!(range > 0)) {
-    throw BadInput(data.source + ", column '" + name + "': all values are the same");
+    throw BadInput(data.source + ", column '" + feature.name + "': all values are the same");
+  }
+  const auto steps = static_cast<double>(places - 1);
+  double step = (1 + 2 * beyond) * range / steps;
+  double before = beyond * range;
+  if (axis.dates) {
+    step = step_of_dates(step);
+    before = step * std::floor((steps - range / step) / 2);
   }
   for (std::size_t c = 0; c < places; ++c) {
-    const double place = static_cast<double>(c) / static_cast<double>(places - 1);
-    axis.values.push_back(axis.data_low - beyond * range + (1 + 2 * beyond) * range * place);
+    axis.values.push_back(axis.data_low - before + step * static_cast<double>(c));
   }
   return axis;
 }
@@ -145,12 +147,12 @@ std::string class_picture(const Regressor& model, const Table& data,
   const EncodedRows rows = encoder.encode_inputs(data);
   const std::vector<double> typical = typical_inputs(encoder, &rows);
   const std::string title = title_text(encoder, "probability", inputs, typical) + "\n";
-  const Axis across = axis_of(data, inputs[0], picture_width);
+  const Axis across = axis_of(feature_of(encoder, inputs[0]), data, picture_width);
   if (inputs.size() == 1) {
     const auto predicted = predict_varied(model, {{across.name, across.values}}, typical);
     return draw_curves(across, predicted, classes, picture_height + 1) + title;
   }
-  const Axis up = axis_of(data, inputs[1], picture_height);
+  const Axis up = axis_of(feature_of(encoder, inputs[1]), data, picture_height);
   Varied first{across.name, {}}, second{up.name, {}};
   for (const double y : up.values) {
     for (const double x : across.values) {
@@ -173,14 +175,13 @@ BandAt band_of(const Regressor& model, const Table& data, const std::vector<std:
   const Encoder& encoder = model.encoder();
   const std::string input = inputs_of(encoder, named, 1).front();
   const std::size_t k = target_index(encoder, target);
-  const std::vector<double>& x = data.find(input)->numbers;
+  const FeatureColumn& feature = feature_of(encoder, input);
+  const std::vector<double> x = feature.numbers(*data.find(input));
   const Column* y = data.find(encoder.targets[k].name);
-  const Axis axis = axis_of(data, input, picture_width);
-  Band band{
-      .x = axis.values, .predicted = {}, .data_low = axis.data_low, .data_high = axis.data_high};
+  Band band{.across = axis_of(feature, data, picture_width), .predicted = {}};
   const EncodedRows rows = encoder.encode_inputs(data);
   std::vector<double> typical = typical_inputs(encoder, &rows);
-  const auto predicted = predict_varied(model, {{input, band.x}}, typical);
+  const auto predicted = predict_varied(model, {{input, band.across.values}}, typical);
   for (std::size_t n = k; n < predicted.size(); n += encoder.targets.size()) {
     band.predicted.push_back(predicted[n]);
   }
@@ -250,10 +251,10 @@ void add_plot(Command app) {
       .required()
       .text("DATA.csv");
   command
-      .option(
-          "--input", arguments->inputs,
-          "column of numbers to vary, of a class one or two; the others stay at those of a typical "
-          "row of DATA.csv: medians and most frequent categories")
+      .option("--input", arguments->inputs,
+              "column of numbers or dates to vary, of a class one or two; the others stay at those "
+              "of a typical "
+              "row of DATA.csv: medians and most frequent categories")
       .text("NAME...");
   command.option("--target", arguments->target, "target to draw, if there are several")
       .text("NAME");

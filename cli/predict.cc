@@ -16,6 +16,7 @@
 #include "cli/bounds_argument.h"
 #include "cli/commands.h"
 #include "cli/csv_arguments.h"
+#include "cli/intervals_argument.h"
 #include "cli/progress.h"
 #include "cli/reading_notes.h"
 #include "cli/report.h"
@@ -37,7 +38,7 @@ struct Arguments {
   std::optional<std::size_t> most_counted;
   std::string keep;
   std::size_t digits = 3;  // 0: all
-  bool calibrated = false;
+  Intervals intervals = Intervals::model;
   std::optional<Bounds> bounds;
 };
 
@@ -223,7 +224,8 @@ std::vector<std::string> kept_columns(const Arguments& arguments) {
 // Per target, if the intervals are calibrated.
 std::vector<Tails> tails_of(const Regressor& model, const Arguments& arguments) {
   std::vector<Tails> tails;
-  for (std::size_t k = 0; arguments.calibrated && k < model.encoder().targets.size(); ++k) {
+  if (arguments.intervals == Intervals::model) return tails;
+  for (std::size_t k = 0; k < model.encoder().targets.size(); ++k) {
     tails.push_back(model.calibrated_tails(arguments.level, k));
   }
   return tails;
@@ -236,14 +238,6 @@ std::vector<Column> take_kept(Table& piece, std::size_t count) {
                            std::make_move_iterator(piece.columns.end()));
   piece.columns.erase(first, piece.columns.end());
   return kept;
-}
-
-void say_calibrated(const Model& model) {
-  fmt::print(stderr, "intervals calibrated by {} rows that {}\n",
-             model.probabilities_below.front().size(),
-             model.held_out_below
-                 ? "the model has not learnt"
-                 : "were predicted before they were learnt: about right, without a guarantee");
 }
 
 void run(const Arguments& arguments) {
@@ -311,7 +305,9 @@ void run(const Arguments& arguments) {
   if (file) fmt::print(stderr, "{} rows predicted: {}\n", rows, arguments.output.string());
   print_reading(notes, piece.source);
   say_unlike(unlike, piece.source, predicted_as_any);
-  if (arguments.calibrated) say_calibrated(model.model());
+  if (arguments.intervals == Intervals::calibrated) {
+    fmt::print(stderr, "{}\n", calibrated_text(model.model()));
+  }
   if (pulled_in > 0) {
     fmt::print(stderr,
                "{} more than twice as far out as any in training and counted as less far: "
@@ -360,11 +356,7 @@ void add_predict(Command app) {
           },
           "digits of the deviation, which the other numbers have too; or all (default: 3)")
       .text("N");
-  command
-      .choice<bool>("--intervals", arguments->calibrated, {{"model", false}, {"calibrated", true}},
-                    "calibrated: as wide as they have to be by rows that were not learnt "
-                    "(docs/tables.md); model (default): as the model says")
-      .text("HOW");
+  add_intervals_option(command, arguments->intervals);
   add_bounds_option(
       command, arguments->bounds,
       "where the predicted numbers lie, such as 0,100 or 0, (default: as in the fit)");

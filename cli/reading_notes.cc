@@ -30,8 +30,9 @@ bool is_used(const Encoder& encoder, const std::string& name) {
 // 243 of 244 cells are numbers, line 50 has 'unknown': it counts as empty
 std::string stray_text(const OfColumn& column) {
   const CellNote& stray = column.stray;
-  return fmt::format("{}: {} of {} cells are numbers, line {} has {}{}", on_one_line(column.name),
-                     column.numbers, column.numbers + stray.count, stray.line, quoted(stray.value),
+  return fmt::format("{}: {} of {} cells are {}, line {} has {}{}", on_one_line(column.name),
+                     column.filled, column.filled + stray.count,
+                     column.is_text ? "dates" : "numbers", stray.line, quoted(stray.value),
                      stray.count == 1 ? "; it counts as empty"
                                       : fmt::format("; {} such cells count as empty", stray.count));
 }

@@ -87,6 +87,11 @@ std::string kind_text(const FeatureColumn& column) {
   if (column.kind == ColumnKind::categorical) {
     text += fmt::format(", {} values", column.categories.size());
   }
+  if (column.has_effects()) {
+    text += column.effects.size() == 1
+                ? ", learnt as one effect"
+                : fmt::format(", learnt as {} effects", column.effects.size());
+  }
   if (column.indicator) text += ", with empty cells";
   return text;
 }
@@ -169,9 +174,25 @@ std::string network_text(const Model& model) {
                      belief);
 }
 
+namespace {
+
+std::string shape_text(const std::vector<std::size_t>& hidden, bool ramps) {
+  if (hidden.empty()) return ramps ? "additive" : "linear";
+  return list_text(hidden, "-") + (ramps ? ", ramps" : "");
+}
+
+}  // namespace
+
 std::string shape_text(const ShapeReport& shape) {
-  if (shape.hidden.empty()) return shape.ramps == 0 ? "linear" : "additive";
-  return list_text(shape.hidden, "-") + (shape.ramps == 0 ? "" : ", ramps");
+  return shape_text(shape.hidden, shape.ramps > 0);
+}
+
+std::string shape_text(const Architecture& network) {
+  return shape_text({network.widths.begin() + 1, network.widths.end() - 1}, !network.ramps.empty());
+}
+
+std::string share_text(const ShapeReport& shape) {
+  return shape.weight > 0 ? fmt::format("carries {:.0f} %", 100 * shape.weight) : "dropped";
 }
 
 std::string_view score_name(const Model& model) {
@@ -185,11 +206,10 @@ void print_shapes(const Model& model) {
   for (const ShapeReport& shape : report.shapes) {
     const std::string of =
         targets == 1 ? "" : " (" + model.encoder.targets[shape.target].name + ")";
-    const std::string carries =
-        shape.weight > 0 ? fmt::format("carries {:.0f} %", 100 * shape.weight) : "dropped";
-    print_entry("shape " + shape_text(shape) + of,
-                fmt::format("{}; held-out {} {:.4f} alone, {} weights, {} epochs", carries,
-                            score_name(model), shape.held_out_nll, shape.weights, shape.epochs));
+    print_entry(
+        "shape " + shape_text(shape) + of,
+        fmt::format("{}; held-out {} {:.4f} alone, {} weights, {} epochs", share_text(shape),
+                    score_name(model), shape.held_out_nll, shape.weights, shape.epochs));
   }
 }
 
@@ -306,6 +326,14 @@ std::string coverage_note(const Metrics& metrics, std::size_t level) {
 }
 
 }  // namespace
+
+std::string calibrated_text(const Model& model) {
+  return fmt::format("intervals calibrated by {} rows that {}",
+                     model.probabilities_below.front().size(),
+                     model.held_out_below ? "the model has not learnt"
+                                          : "were predicted before they were learnt: about right, "
+                                            "without a guarantee");
+}
 
 void print_scores(const Model& model) {
   const FitReport& report = model.report;

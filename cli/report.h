@@ -52,6 +52,8 @@ void print_shapes(const Model& model);
 std::optional<std::size_t> level_that_is_off(const Metrics& metrics);
 // Scores of rows that the members had not learnt.
 void print_scores(const Model& model);
+// Which rows say how wide calibrated intervals are.
+std::string calibrated_text(const Model& model);
 // The table after a fit.
 void print_fit(const Model& model);
 
@@ -68,6 +70,8 @@ std::string target_text(const TargetColumn& target);
 std::pair<std::string, std::string> noise_text(const Model& model, std::size_t target);
 // Units per hidden layer, or linear.
 std::string shape_text(const ShapeReport& shape);
+std::string shape_text(const Architecture& network);
+std::string share_text(const ShapeReport& shape);  // in the mixture
 // How a score of the target is called: NLL, or of classes log loss.
 std::string_view score_name(const Model& model);
 // Which columns matter: one list per target, or with one target that list. Null if it is not known.

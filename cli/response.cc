@@ -13,6 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t points_of_numbers = 41;
 constexpr std::size_t most_whole_points = 12;
+constexpr std::size_t most_effects = 20;
 constexpr double reach = 2;  // deviations on either side of the mean
 
 // The inputs of the rows that the ledger holds, if it does.
@@ -60,6 +61,10 @@ class Rows {
     place.feature.encode(days, add_row(date_text(days), place));
   }
 
+  void add_effect(std::size_t category, const Place& place) {
+    place.feature.encode_effects(category, add_row(category_text(place.feature, category), place));
+  }
+
   std::size_t width() const { return typical_.size(); }
   void are_few_whole() { response_.few_whole = true; }
 
@@ -82,7 +87,7 @@ bool is_whole(const Place& place, const EncodedRows& rows, std::size_t width) {
   const auto numbers = numbers_of(place, rows, width);
   return std::all_of(numbers.begin(), numbers.end(), [&](double encoded) {
     constexpr double largest = 1e9;
-    const double own = place.own(encoded);
+    const double own = place.feature.own(encoded);
     return std::abs(own) < largest && std::abs(own - std::round(own)) < 1e-6;
   });
 }
@@ -90,8 +95,8 @@ bool is_whole(const Place& place, const EncodedRows& rows, std::size_t width) {
 // Dates are whole weeks, or at least whole days, apart, so that weekday and time of day stay the same.
 void add_dates(const Place& place, const Range& range, Rows& rows) {
   constexpr double week = 7;
-  const double low = place.own(range.low);
-  const double high = place.own(range.high);
+  const double low = place.feature.own(range.low);
+  const double high = place.feature.own(range.high);
   double step = (high - low) / (points_of_numbers - 1);
   if (step > 1) step = step > week ? week * std::ceil(step / week) : std::ceil(step);
   for (std::size_t n = 0; n < points_of_numbers; ++n) {
@@ -106,14 +111,14 @@ void add_numbers(const Place& place, const Range& range, Rows& rows) {
   for (std::size_t n = 0; n < points_of_numbers; ++n) {
     const double share = static_cast<double>(n) / (points_of_numbers - 1);
     const double z = range.low + (range.high - range.low) * share;
-    rows.add(place.own(z), place, 0, z);
+    rows.add(place.feature.own(z), place, 0, z);
   }
 }
 
 // Every whole number in the range, if these are few.
 bool add_whole_numbers(const Place& place, const Range& range, Rows& rows) {
-  const auto first = std::llround(std::ceil(place.own(range.low) - 1e-6));
-  const auto last = std::llround(std::floor(place.own(range.high) + 1e-6));
+  const auto first = std::llround(std::ceil(place.feature.own(range.low) - 1e-6));
+  const auto last = std::llround(std::floor(place.feature.own(range.high) + 1e-6));
   if (last <= first || last - first >= static_cast<long long>(most_whole_points)) return false;
   for (long long own = first; own <= last; ++own) {
     const double z = (static_cast<double>(own) - place.feature.mean) / place.feature.deviation;
@@ -123,30 +128,29 @@ bool add_whole_numbers(const Place& place, const Range& range, Rows& rows) {
   return true;
 }
 
-// All others have a column too, but in training it may have been empty: what is said of them then is not of the table.
-bool has_others(const Place& place, const EncodedRows& rows, std::size_t width) {
-  const std::size_t input = place.first + place.feature.categories.size();
-  for (std::size_t n = 0; n < rows.rows; ++n) {
-    if (rows.inputs[n * width + input] != 0) return true;
-  }
-  return false;
-}
-
-void add_categories(const Place& place, const EncodedRows& seen, Rows& rows) {
+void add_categories(const Place& place, Rows& rows) {
   const std::size_t others = place.feature.categories.size();
   for (std::size_t k = 0; k < others; ++k) {
     rows.add(category_text(place.feature, k), place, k, 1);
   }
-  if (has_others(place, seen, rows.width())) {
+  if (place.feature.others) {
     rows.add(category_text(place.feature, others), place, others, 1);
   }
+}
+
+// The most frequent ones, and any that training did not have.
+void add_effects(const Place& place, Rows& rows) {
+  const std::size_t values = place.feature.categories.size();
+  for (std::size_t k = 0; k < std::min(most_effects, values); ++k) rows.add_effect(k, place);
+  rows.add_effect(values, place);
 }
 
 // `seen`: rows that tell what the column holds, if there are any.
 void add_points(const Model& model, const Place& place, const EncodedRows* data,
                 const EncodedRows& seen, Rows& rows) {
-  if (place.feature.kind == ColumnKind::categorical) return add_categories(place, seen, rows);
-  if (!place.has_number()) {  // the only input says whether the cell is empty
+  if (place.feature.has_effects()) return add_effects(place, rows);
+  if (place.feature.kind == ColumnKind::categorical) return add_categories(place, rows);
+  if (!place.feature.has_number()) {  // the only input says whether the cell is empty
     rows.add("(not empty)", place, 0, 0);
     return rows.add("(empty)", place, 0, 1);
   }
@@ -195,7 +199,7 @@ std::vector<Response> responses(const Regressor& model, const Table* rows) {
   const auto typical = typical_inputs(encoder, rows != nullptr ? &data : &learnt);
   std::vector<Response> all;
   std::vector<double> inputs;
-  for (const Place& place : places_of(encoder)) {
+  for (const Place& place : encoder.places()) {
     Response& response =
         all.emplace_back(Response{place.feature.name, place.feature.kind, {}, {}, false});
     Rows building{typical, inputs, response};

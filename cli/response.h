@@ -18,7 +18,8 @@ struct Response {
 };
 
 // One per column. The other columns are those of the typical row (cli/typical.h). Numbers and dates run over the mean +- 2
-// deviations of training, but not beyond the rows as far as their range is known; categories take all values of training.
+// deviations of training, but not beyond the rows as far as their range is known; categories take all values of training, or
+// with effects the 20 most frequent ones and a new one, "(new)".
 // "(other)" is there if rows were counted as such.
 std::vector<Response> responses(const Regressor& model, const Table* rows);
 

@@ -10,16 +10,6 @@
 
 namespace dma::cli {
 
-std::vector<Place> places_of(const Encoder& encoder) {
-  std::vector<Place> places;
-  std::size_t first = 0;
-  for (const FeatureColumn& feature : encoder.features) {
-    places.push_back({feature, first});
-    first += feature.width();
-  }
-  return places;
-}
-
 std::vector<double> numbers_of(const Place& place, const EncodedRows& rows, std::size_t width) {
   std::vector<double> numbers;
   for (std::size_t n = 0; n < rows.rows; ++n) {
@@ -39,7 +29,8 @@ double median(std::vector<double> numbers) {
 }
 
 std::size_t most_frequent_category(const Place& place, const EncodedRows& rows, std::size_t width) {
-  std::vector<double> counts(place.feature.width());
+  // What nothing was learnt of is not typical.
+  std::vector<double> counts(place.feature.width() - (place.feature.others ? 0 : 1));
   for (std::size_t n = 0; n < rows.rows; ++n) {
     for (std::size_t k = 0; k < counts.size(); ++k) {
       counts[k] += rows.inputs[n * width + place.first + k];
@@ -50,10 +41,15 @@ std::size_t most_frequent_category(const Place& place, const EncodedRows& rows, 
 
 std::vector<double> typical_of_training(const Encoder& encoder) {
   std::vector<double> row(encoder.width());
-  for (const Place& place : places_of(encoder)) {
-    if (place.feature.kind == ColumnKind::categorical) row[place.first] = 1;
-    if (place.has_parts()) place.feature.encode(place.feature.mean, row.data() + place.first);
-    if (place.feature.kind == ColumnKind::boolean && place.has_number()) {
+  for (const Place& place : encoder.places()) {
+    if (place.feature.has_effects()) {
+      place.feature.encode_effects(0, row.data() + place.first);  // of the most frequent
+    } else if (place.feature.kind == ColumnKind::categorical) {
+      row[place.first] = 1;
+    }
+    if (!place.feature.parts.empty())
+      place.feature.encode(place.feature.mean, row.data() + place.first);
+    if (place.feature.kind == ColumnKind::boolean && place.feature.has_number()) {
       row[place.first] = place.feature.mean > 0.5 ? 1 : 0;
     }
   }
@@ -62,13 +58,14 @@ std::vector<double> typical_of_training(const Encoder& encoder) {
 
 std::string cells_text(const Place& place, const std::vector<double>& inputs) {
   const double* own = inputs.data() + place.first;
+  if (place.feature.has_effects()) return category_text(place.feature, 0);
   if (place.feature.kind == ColumnKind::categorical) {
     const double* end = own + place.feature.width();
     return category_text(place.feature, static_cast<std::size_t>(std::max_element(own, end) - own));
   }
-  const bool empty = place.feature.indicator && own[place.has_number() ? 1 : 0] == 1;
+  const bool empty = place.feature.indicator && own[place.feature.has_number() ? 1 : 0] == 1;
   if (empty) return "(empty)";
-  return place.has_number() ? cell_text(place.feature, *own) : "(not empty)";
+  return place.feature.has_number() ? cell_text(place.feature, *own) : "(not empty)";
 }
 
 }  // namespace
@@ -76,13 +73,14 @@ std::string cells_text(const Place& place, const std::vector<double>& inputs) {
 std::vector<double> typical_inputs(const Encoder& encoder, const EncodedRows* rows) {
   std::vector<double> row = typical_of_training(encoder);
   if (rows == nullptr || rows->rows == 0) return row;
-  for (const Place& place : places_of(encoder)) {
-    if (place.has_number()) {
+  for (const Place& place : encoder.places()) {
+    if (place.feature.has_number()) {
       const auto numbers = numbers_of(place, *rows, row.size());
       if (numbers.empty()) continue;
       row[place.first] = median(numbers);
-      if (place.has_parts()) place.feature.encode(place.own(row[place.first]), &row[place.first]);
-    } else if (place.feature.kind == ColumnKind::categorical) {
+      if (!place.feature.parts.empty())
+        place.feature.encode(place.feature.own(row[place.first]), &row[place.first]);
+    } else if (place.feature.kind == ColumnKind::categorical && !place.feature.has_effects()) {
       row[place.first] = 0;
       row[place.first + most_frequent_category(place, *rows, row.size())] = 1;
     }
@@ -95,19 +93,20 @@ std::string date_text(double days) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(seconds));
 }
 
+std::string day_text(double days) { return date_text(days).substr(0, 10); }
+
 std::string cell_text(const FeatureColumn& feature, double encoded) {
   if (feature.kind == ColumnKind::boolean) {
     if (feature.categories.size() == 2) return feature.categories[encoded > 0.5 ? 1 : 0];
     return encoded > 0.5 ? "true" : "false";
   }
-  const double own = feature.mean + feature.deviation * encoded;
+  const double own = feature.own(encoded);
   if (feature.kind != ColumnKind::datetime) return number_text(own);
-  const std::string date = date_text(own);
-  return date.ends_with("T00:00:00Z") ? date.substr(0, date.find('T')) : date;
+  return date_text(own).ends_with("T00:00:00Z") ? day_text(own) : date_text(own);
 }
 
 std::string category_text(const FeatureColumn& feature, std::size_t category) {
-  if (category >= feature.categories.size()) return "(other)";
+  if (category >= feature.categories.size()) return feature.has_effects() ? "(new)" : "(other)";
   return feature.categories[category].empty() ? "(empty)" : feature.categories[category];
 }
 
@@ -116,7 +115,7 @@ std::string row_text(const Encoder& encoder, const std::vector<double>& inputs,
   constexpr std::size_t most = 8;
   std::string text;
   std::size_t count = 0;
-  for (const Place& place : places_of(encoder)) {
+  for (const Place& place : encoder.places()) {
     const std::string& name = place.feature.name;
     if (std::find(without.begin(), without.end(), name) != without.end()) continue;
     if (++count > most) continue;

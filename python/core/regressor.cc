@@ -1,6 +1,7 @@
 // dma._core: the regressor. A Regressor never changes: learning and forgetting return another one, so that threads may
 // predict with the old one meanwhile.
 #include <dma/data/atomic_file.h>
+#include <dma/data/texts.h>
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
 #include <pybind11/numpy.h>
@@ -233,6 +234,32 @@ py::list unlike(const Regressor& self, const Rows& rows) {
   return result;
 }
 
+// What was assumed of columns of text, to be said.
+py::dict notes_dict(const ReadingNotes& notes) {
+  using namespace py::literals;
+  py::list columns;
+  for (const ReadingNotes::OfColumn& one : notes.columns) {
+    const auto cells = [](const CellNote& note) {
+      return py::dict("cells"_a = note.count, "row"_a = note.line, "example"_a = note.value,
+                      "number"_a = note.number);
+    };
+    columns.append(py::dict("column"_a = one.name, "kind"_a = one.is_text ? "dates" : "numbers",
+                            "filled"_a = one.filled, "stray"_a = cells(one.stray),
+                            "marked"_a = cells(one.marked)));
+  }
+  return py::dict("decimal_comma"_a = notes.decimal_comma, "columns"_a = columns);
+}
+
+// Of rows to fit, whose columns of text these are to stay; of rows for a model.
+py::dict read_texts(Rows& rows, const std::vector<std::string>& keep, bool strict) {
+  return notes_dict(rows.read_texts([&](Table& table) { dma::read_texts(table, keep, strict); }));
+}
+
+py::dict read_texts_for(const Regressor& self, Rows& rows, bool strict) {
+  return notes_dict(
+      rows.read_texts([&](Table& table) { dma::read_texts(table, self.encoder(), strict); }));
+}
+
 Array quantile(const Regressor& self, const Rows& rows, double probability, std::size_t threads) {
   return answers<1>(self, rows, threads, [probability](const Predicted& p, std::size_t) {
     return std::array{p.quantile(probability)};
@@ -330,9 +357,9 @@ py::dict metrics_dict(const Metrics& metrics) {
 }
 
 // Adds these predictions to the scores, one entry per target; rows without weight are left out. `y` and `weights`, if
-// there are any, begin with their first.
+// there are any, begin with their first. Tails, per target: see score().
 void add_scores(std::vector<Predicted> predicted, const double* y, const double* weights,
-                std::vector<Metrics>& scores) {
+                const std::vector<std::vector<Tails>>& tails, std::vector<Metrics>& scores) {
   for (std::size_t k = 0; k < scores.size(); ++k) {
     std::vector<Predicted> own;
     std::vector<double> observed;
@@ -344,18 +371,21 @@ void add_scores(std::vector<Predicted> predicted, const double* y, const double*
       observed.push_back(y[n]);
       own_weights.push_back(weight);
     }
-    if (!own.empty()) scores[k] = merged(scores[k], score(observed, own, own_weights));
+    if (!own.empty()) scores[k] = merged(scores[k], score(observed, own, own_weights, tails[k]));
   }
 }
 
-py::list evaluate(const Regressor& self, const Rows& rows, const Numbers& y, std::size_t threads) {
+py::list evaluate(const Regressor& self, const Rows& rows, const Numbers& y, bool calibrated,
+                  std::size_t threads) {
   require_all(self, rows, y);
   std::vector<Metrics> scores(self.encoder().targets.size());
+  std::vector<std::vector<Tails>> tails(scores.size());
+  for (std::size_t k = 0; calibrated && k < tails.size(); ++k) tails[k] = self.calibrated_curve(k);
   each_block(self, rows, threads,
              [&, values = y.data()](std::vector<Predicted> predicted, std::size_t first) {
                const double* weights =
                    rows.weights().empty() ? nullptr : rows.weights().data() + first / scores.size();
-               add_scores(std::move(predicted), values + first, weights, scores);
+               add_scores(std::move(predicted), values + first, weights, tails, scores);
              });
   if (scores.front().values == 0) throw py::value_error("no row has a weight above 0");
   py::list result;
@@ -657,13 +687,15 @@ void bind_predictions(py::class_<Regressor>& regressor) {
       .def("calibrated_interval", &calibrated_interval, py::arg("rows"), py::arg("level"), threads)
       .def("calibrated", &calibrated, py::arg("rows"))
       .def("unlike", &unlike, py::arg("rows"))
+      .def("read_texts", &read_texts_for, py::arg("rows"), py::arg("strict"))
       .def("function_interval", &interval<&Predicted::function_interval>, py::arg("rows"),
            py::arg("level"), threads)
       .def("quantile", &quantile, py::arg("rows"), py::arg("probability"), threads)
       .def("log_density", &compare<&Predicted::log_density>, py::arg("rows"), py::arg("targets"),
            threads)
       .def("cdf", &compare<&Predicted::cdf>, py::arg("rows"), py::arg("targets"), threads)
-      .def("evaluate", &evaluate, py::arg("rows"), py::arg("targets"), threads)
+      .def("evaluate", &evaluate, py::arg("rows"), py::arg("targets"), py::arg("calibrated"),
+           threads)
       .def("probabilities", &probabilities, py::arg("rows"), threads)
       .def("count_probabilities", &count_probabilities, py::arg("rows"), py::arg("most"), threads)
       .def("evaluate_classes", &evaluate_classes, py::arg("rows"), threads);
@@ -709,6 +741,7 @@ void bind_regressor(py::module_& module) {
                     std::vector<double>>(),
            py::arg("source"), py::arg("names"), py::arg("columns"),
            py::arg("weights") = std::vector<double>())
+      .def("read_texts", &read_texts, py::arg("keep"), py::arg("strict"))
       .def("__len__", &Rows::count);
   bind_options(module);
   bind_class(module);

@@ -75,11 +75,35 @@ Rows::Rows(std::string source, const std::vector<std::string>& names, const py::
   }
 }
 
+ReadingNotes Rows::read_texts(const std::function<void(Table&)>& read) {
+  ReadingNotes notes;
+  if (!has_text_) return notes;
+  Table texts = table();
+  std::erase_if(texts.columns, [](const Column& column) { return !column.is_text; });
+  texts.weights.clear();
+  read(texts);
+  notes.add(texts);
+  decimal_comma_ = texts.decimal_comma;
+  has_text_ = false;
+  auto column = texts.columns.begin();
+  for (View& view : columns_) {
+    if (view.kind != View::text) continue;
+    const Column& own = read_.emplace_back(std::move(*column++));
+    has_text_ = has_text_ || own.is_text;
+    view.kind = own.is_text ? View::text : View::full;
+    view.stride = own.is_text ? sizeof(std::uint32_t) : sizeof(double);
+    view.data = own.is_text ? reinterpret_cast<const char*>(own.codes.data())
+                            : reinterpret_cast<const char*>(own.numbers.data());
+  }
+  return notes;
+}
+
 Table Rows::table(std::size_t first, std::size_t count) const {
   Table table;
   table.source = source_;
   table.first_line = first;
   table.row_word = "row";
+  table.decimal_comma = decimal_comma_;
   for (const View& view : columns_) {
     Column column{.name = view.name, .values = view.values, .is_text = view.kind == View::text};
     if (column.is_text) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ class Rows {
   std::size_t count() const { return rows_; }
   bool has_text() const { return has_text_; }
   const std::vector<double>& weights() const { return weights_; }  // empty: each row counts once
+  // Lets `read` turn columns of text into numbers (dma/data/texts.h), and returns what it assumed.
+  ReadingNotes read_texts(const std::function<void(Table&)>& read);
   // These rows as a table. Does not need the interpreter lock.
   Table table(std::size_t first, std::size_t count) const;
   Table table() const { return table(0, rows_); }
@@ -40,10 +43,11 @@ class Rows {
 
   std::string source_;
   std::vector<pybind11::object> held_;
+  std::vector<Column> read_;  // what read_texts() made of columns of text
   std::vector<View> columns_;
   std::vector<double> weights_;
   std::size_t rows_ = 0;
-  bool has_text_ = false;
+  bool has_text_ = false, decimal_comma_ = false;
 };
 
 }  // namespace dma::python

@@ -50,6 +50,7 @@ class Estimator(BaseEstimator):
         categorical_features: Sequence[str | int] | None = None,
         time: float | None = None,
         keep_ids: bool = False,
+        strict: bool = False,
     ) -> None:
         self.hidden = hidden
         self.rule = rule
@@ -70,6 +71,7 @@ class Estimator(BaseEstimator):
         self.categorical_features = categorical_features
         self.time = time
         self.keep_ids = keep_ids
+        self.strict = strict
 
     # --------------------------------------------------------------------------------- what a subclass says
 
@@ -349,6 +351,8 @@ class Estimator(BaseEstimator):
         options.target = _columns.target_names(targets, len(columns), names)
         options.categorical = [names[k] for k in self._categories(categories, names)]
         rows = _columns.rows("the table", names + options.target, features + list(columns), weights)
+        notes = rows.read_texts(options.categorical + options.target, bool(self.strict))
+        self._warn_of_texts(notes, fitting=True)
         place = "" if checkpoint is None else os.fspath(checkpoint)
         return _core.fit(rows, options, self._show(), place, list(classes))
 
@@ -409,11 +413,14 @@ class Estimator(BaseEstimator):
         weights = row_weights(sample_weight, X)
         if weights is None and self._model.options.weight:  # a column that X does not have
             weights = np.ones(_num_samples(X))
-        return _columns.rows("the table", names + targets, columns + self._known_targets(y), weights)
+        rows = _columns.rows("the table", names + targets, columns + self._known_targets(y), weights)
+        self._warn_of_texts(self._model.read_texts(rows, bool(self.strict)))
+        return rows
 
     def _inputs(self, X: Any, sample_weight: Any = None) -> _core.Rows:
         names, columns, _ = self._features(X, reset=False)
         rows = _columns.rows("X", names, columns, row_weights(sample_weight, X))
+        self._warn_of_texts(self._model.read_texts(rows, bool(self.strict)))
         unlike = self._model.unlike(rows)
         if unlike:
             warnings.warn(_unlike_text(unlike), UserWarning, stacklevel=3)
@@ -434,7 +441,14 @@ class Estimator(BaseEstimator):
         """
         self._require_fitted()
         names, columns, _ = self._features(X, reset=False)
-        return self._model.unlike(_columns.rows("X", names, columns))
+        rows = _columns.rows("X", names, columns)
+        self._model.read_texts(rows, bool(self.strict))
+        return self._model.unlike(rows)
+
+    def _warn_of_texts(self, notes: dict[str, Any], *, fitting: bool = False) -> None:
+        text = _texts_text(notes, fitting)
+        if text:
+            warnings.warn(text, UserWarning, stacklevel=5 if fitting else 4)
 
     def _change(self, how: str, what: Any, data: Any, compare: bool) -> None:
         known = None if data is None else self._table(*data)
@@ -574,6 +588,30 @@ def seed_of(random_state: Any) -> int:
             raise ValueError(f"random_state must be from 0 to 2**64 - 1, not {seed}")
         return seed
     return int(check_random_state(random_state).randint(2**31))
+
+
+def _texts_text(notes: dict[str, Any], fitting: bool) -> str:
+    """What was assumed of columns of text, in the words of the command line."""
+    lines = []
+    if fitting and notes["decimal_comma"]:
+        lines.append("numbers have a decimal comma: 1,5 is one and a half")
+    marked = [one for one in notes["columns"] if one["marked"]["cells"] > 0]
+    if fitting and marked:
+        first = marked[0]["marked"]
+        others = f"; {len(marked) - 1} other columns have such marks" if len(marked) > 1 else ""
+        lines.append(
+            f"{first['example']!r} in row {first['row']}, column {marked[0]['column']}, is read as "
+            f"{first['number']:g}{others}"
+        )
+    for one in notes["columns"]:
+        stray = one["stray"]
+        if stray["cells"] > 0:
+            empty = "it counts" if stray["cells"] == 1 else f"{stray['cells']} such cells count"
+            lines.append(
+                f"{one['column']}: {one['filled']} of {one['filled'] + stray['cells']} cells are {one['kind']}, "
+                f"row {stray['row']} has {stray['example']!r}; {empty} as empty"
+            )
+    return "X has columns of text: " + "; ".join(lines) if lines else ""
 
 
 def _unlike_text(unlike: list[dict[str, Any]]) -> str:

@@ -71,6 +71,9 @@ class DMAClassifier(ClassifierMixin, Estimator):
     keep_ids : bool, default=False
         Use columns of a frame that look like an id or a row number: whole numbers that are all different, and
         count the rows or have a name such as ``id`` or ``customer_no``. They are left out otherwise.
+    strict : bool, default=False
+        A text among the numbers of a frame's column is an error. Otherwise, if there are few, it counts as an empty
+        cell, and a warning says so.
     class_weight : dict, "balanced" or None, default=None
         How much the rows of each class count, beside ``sample_weight``; a class that is not in the dict counts
         once. "balanced": all classes count the same, and all rows together as many as they are. Probabilities are
@@ -157,6 +160,7 @@ class DMAClassifier(ClassifierMixin, Estimator):
         categorical_features: Sequence[str | int] | None = None,
         time: float | None = None,
         keep_ids: bool = False,
+        strict: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         super().__init__(
@@ -179,6 +183,7 @@ class DMAClassifier(ClassifierMixin, Estimator):
             categorical_features=categorical_features,
             time=time,
             keep_ids=keep_ids,
+            strict=strict,
         )
         self.class_weight = class_weight
 

@@ -72,6 +72,9 @@ class DMARegressor(RegressorMixin, Estimator):
     keep_ids : bool, default=False
         Use columns of a frame that look like an id or a row number: whole numbers that are all different, and
         count the rows or have a name such as ``id`` or ``customer_no``. They are left out otherwise.
+    strict : bool, default=False
+        A text among the numbers of a frame's column is an error. Otherwise, if there are few, it counts as an empty
+        cell, and a warning says so.
     kind : {"number", "amount", "count", "auto"}, default="number"
         What y is. "amount": positive and skewed, such as a price; its logarithm is learnt, and ``predict``
         returns the median. "count": a whole number from 0 on; intervals end at whole numbers. "auto": a count if
@@ -171,6 +174,7 @@ class DMARegressor(RegressorMixin, Estimator):
         categorical_features: Sequence[str | int] | None = None,
         time: float | None = None,
         keep_ids: bool = False,
+        strict: bool = False,
         kind: str = "number",
         bounds: Any = "auto",
     ) -> None:
@@ -194,6 +198,7 @@ class DMARegressor(RegressorMixin, Estimator):
             categorical_features=categorical_features,
             time=time,
             keep_ids=keep_ids,
+            strict=strict,
         )
         self.noise = noise
         self.kind = kind
@@ -410,8 +415,14 @@ class DMARegressor(RegressorMixin, Estimator):
         rows, observed = self._observed_rows(X, y)
         return self._shaped([self._model.cdf(rows, observed, self._threads())])[0]
 
-    def evaluate(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def evaluate(self, X: Any, y: Any, sample_weight: Any = None, *, calibrated: bool = False) -> Any:
         """Score the means and intervals on these rows; with weights, means and shares are weighted.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in fit
+        calibrated : bool, default=False
+            Coverage and calibration error are those of calibrated intervals, as in predict_interval.
 
         Returns
         -------
@@ -420,7 +431,7 @@ class DMARegressor(RegressorMixin, Estimator):
             (a histogram).
         """
         rows, observed = self._observed_rows(X, y, sample_weight)
-        scores = self._model.evaluate(rows, observed, self._threads())
+        scores = self._model.evaluate(rows, observed, calibrated, self._threads())
         return scores[0] if self._output_dimensions == 1 else scores
 
     # ------------------------------------------------------------------------------------------- inside

@@ -228,6 +228,47 @@ void multiply(const Operand& a, const Operand& b, const Target& c, const Product
   });
 }
 
+// Rows of A that are laid out at once, if both products have so many terms together.
+std::size_t rows_at_once(const TileKernels& kernels, std::size_t terms) {
+  return std::max(kernels.rows, most_rows * most_terms / std::max<std::size_t>(terms, 1));
+}
+
+// A tile of C from the lots of its rows and columns in both products.
+struct TwoLots {
+  std::size_t depth, other_depth;
+  const double *a, *b, *other_a, *other_b;
+};
+
+void add_tile_by_entry(const TileKernels& kernels, const TwoLots& lots, const Target& c, Part part,
+                       Range rows, Range columns) {
+  const auto add = [&](double* to, std::size_t stride) {
+    kernels.add_by_entry(lots.depth, lots.a, lots.b, lots.other_depth, lots.other_a, lots.other_b,
+                         to, stride);
+  };
+  const bool crosses_diagonal = part == Part::lower && rows.begin + 1 < columns.end;
+  if (rows.end - rows.begin == kernels.rows && columns.end - columns.begin == kernels.columns &&
+      !crosses_diagonal) {
+    return add(c.data + rows.begin + columns.begin * c.column_step, c.column_step);
+  }
+  // A tile has the same bits at an edge, so it adds to what is in C.
+  alignas(64) double tile[24 * 8] = {};
+  const auto each_column = [&](const auto& take) {
+    for (std::size_t j = columns.begin; j < columns.end; ++j) {
+      const std::size_t first = part == Part::lower ? std::max(rows.begin, j) : rows.begin;
+      if (first >= rows.end) continue;
+      take(c.data + first + j * c.column_step,
+           tile + (first - rows.begin) + (j - columns.begin) * kernels.rows, rows.end - first);
+    }
+  };
+  each_column([](const double* in_c, double* in_tile, std::size_t count) {
+    std::copy_n(in_c, count, in_tile);
+  });
+  add(tile, kernels.rows);
+  each_column([](double* in_c, const double* in_tile, std::size_t count) {
+    std::copy_n(in_tile, count, in_c);
+  });
+}
+
 // Takes rows in whole chunks; the remaining ones are copied, with rows of 0 to fill the chunk.
 template <class Take>
 void in_chunks(const TileKernels& kernels, const Target& x, const Take& take) {
@@ -381,6 +422,42 @@ void add_square(const Operand& a, const Target& c, Holds a_holds) {
 
 void subtract_square(const Operand& a, const Target& c) {
   multiply(a, a.transposed(), c, {.lower = true, .sign = Sign::minus});
+}
+
+// Tile by tile, over all terms at once, so that neither product is written out.
+void add_by_entry(const ProductOf& ab, const ProductOf& de, const Target& c, Part part) {
+  thread_local Room rooms[4];
+  const TileKernels& kernels = tile_kernels();
+  const std::size_t terms = ab.left.columns, other_terms = de.left.columns;
+  const Operand b = ab.right.transposed(), e = de.right.transposed();
+  const auto laid_out = [&](Room& room, const Operand& operand, Range lines, std::size_t width) {
+    const Range all{0, operand.columns};
+    double* laid = room.of(round_up(lines.end - lines.begin, width) * operand.columns);
+    lay_out(operand, Holds::all, lines, all, width, laid);
+    return laid;
+  };
+  const std::size_t rows_of_piece = rows_at_once(kernels, terms + other_terms);
+  each_piece(c.columns, most_columns, kernels.columns, [&](Range columns) {
+    const double* b_laid = laid_out(rooms[0], b, columns, kernels.columns);
+    const double* e_laid = laid_out(rooms[1], e, columns, kernels.columns);
+    each_piece(c.rows, rows_of_piece, kernels.rows, [&](Range rows) {
+      if (part == Part::lower && rows.end <= columns.begin) return;
+      const double* a_laid = laid_out(rooms[2], ab.left, rows, kernels.rows);
+      const double* d_laid = laid_out(rooms[3], de.left, rows, kernels.rows);
+      for (std::size_t j = columns.begin; j < columns.end; j += kernels.columns) {
+        for (std::size_t i = rows.begin; i < rows.end; i += kernels.rows) {
+          const Range tile_rows{i, std::min(i + kernels.rows, rows.end)};
+          if (part == Part::lower && tile_rows.end <= j) continue;
+          add_tile_by_entry(
+              kernels,
+              {terms, other_terms, a_laid + (i - rows.begin) * terms,
+               b_laid + (j - columns.begin) * terms, d_laid + (i - rows.begin) * other_terms,
+               e_laid + (j - columns.begin) * other_terms},
+              c, part, tile_rows, {j, std::min(j + kernels.columns, columns.end)});
+        }
+      }
+    });
+  });
 }
 
 // [A . ; B C] = [K . ; M N] [K' M' ; . N']:  A = K K',  B = M K',  C = M M' + N N'.

@@ -2,6 +2,7 @@
 //
 //   product        C + A B, C - A B; A or B may be a triangle
 //   rank update    C + A A', C - A A'
+//   by entry       C + (A B) o (D E), entry by entry
 //   Cholesky       P = L L'
 //   inverse        L^-1
 //   whitening |L^-1 g|^2 for many g
@@ -65,6 +66,13 @@ void subtract_product(const Operand& a, const Operand& b, const Target& c,
 void add_square(const Operand& a, const Target& c, Holds a_holds = Holds::all);
 // C -= A A'.
 void subtract_square(const Operand& a, const Target& c);
+
+struct ProductOf {
+  Operand left, right;
+};
+enum class Part { all, lower };
+// C += (A B) o (D E), or its lower triangle.
+void add_by_entry(const ProductOf& ab, const ProductOf& de, const Target& c, Part part = Part::all);
 
 // Replaces P by L. False if P is not positive definite; its contents are then useless.
 [[nodiscard]] bool factorise(const Target& p);

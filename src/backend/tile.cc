@@ -88,6 +88,31 @@ void multiply(std::size_t depth, const double* a, const double* b, double* c, st
   }
 }
 
+void add_by_entry(std::size_t depth, const double* a, const double* b, std::size_t other_depth,
+                  const double* other_a, const double* other_b, double* c, std::size_t stride) {
+  const Numbers d;
+  HWY_ALIGN double first[tile_columns * tile_rows];
+  Lanes sum[tile_columns][tile_vectors];
+  multiply_tile(depth, a, b, sum);
+  HWY_UNROLL(8)
+  for (std::size_t j = 0; j < tile_columns; ++j) {
+    HWY_UNROLL(4)
+    for (std::size_t i = 0; i < tile_vectors; ++i) {
+      hn::Store(sum[j][i], d, first + j * tile_rows + i * lanes);
+    }
+  }
+  multiply_tile(other_depth, other_a, other_b, sum);
+  HWY_UNROLL(8)
+  for (std::size_t j = 0; j < tile_columns; ++j) {
+    HWY_UNROLL(4)
+    for (std::size_t i = 0; i < tile_vectors; ++i) {
+      double* to = c + j * stride + i * lanes;
+      const auto one = hn::Load(d, first + j * tile_rows + i * lanes);
+      hn::StoreU(hn::MulAdd(one, sum[j][i], hn::LoadU(d, to)), d, to);
+    }
+  }
+}
+
 void add_squares(std::size_t depth, const double* a, const double* b, double* sum) {
   const Numbers d;
   Lanes tile[tile_columns][tile_vectors];
@@ -191,6 +216,7 @@ const TileKernels& table() {
                                        .columns = tile_columns,
                                        .add = multiply<false>,
                                        .subtract = multiply<true>,
+                                       .add_by_entry = add_by_entry,
                                        .chunk = chunk_rows,
                                        .reduce = reduce,
                                        .solve = solve,

@@ -14,6 +14,9 @@ struct TileKernels {
   void (*add)(std::size_t depth, const double* a, const double* b, double* c, std::size_t stride);
   void (*subtract)(std::size_t depth, const double* a, const double* b, double* c,
                    std::size_t stride);
+  // c[i + j * stride] += (sum_k a_ik b_kj) (sum_k other_a_ik other_b_kj).
+  void (*add_by_entry)(std::size_t depth, const double* a, const double* b, std::size_t other_depth,
+                       const double* other_a, const double* other_b, double* c, std::size_t stride);
 
   // Solves X L' = B in place, from left to right, for up to four columns of X from `first` on:
   //   reduce   column c -= sum_{k < first} column k L_ck

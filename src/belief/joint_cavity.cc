@@ -6,6 +6,7 @@
 
 #include "belief/joint_messages.h"
 #include "belief/joint_predictor.h"
+#include "belief/uncertain_inputs.h"
 
 namespace dma::detail {
 namespace {
@@ -70,12 +71,15 @@ void take_out_own_messages(const RowTerms& terms, std::span<const double> values
 
 OutputMoments cavity_of(const JointKnowledge& known, const Data& rows, const RowTerms& terms,
                         std::span<const double> values, JointCertificate& certificate) {
-  OutputMoments moments = KnowledgePredictor(known).outputs(rows.inputs, rows.rows, 1);
+  OutputMoments moments = KnowledgePredictor(known).by_weights(rows.inputs, rows.rows, 1);
   if (known.function.in_messages() && terms.outputs() == 1) {
     const auto own = own_variances(known.function);
     moments.variance.assign(own.end() - static_cast<std::ptrdiff_t>(rows.rows), own.end());
   }
   take_out_own_messages(terms, values, moments, certificate);
+  const Vector centre = centre_of(known.function);
+  add_input_variance({known.function.architecture, known.function.unit, centre}, rows.inputs,
+                     rows.rows, moments);
   return moments;
 }
 

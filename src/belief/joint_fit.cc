@@ -2,6 +2,7 @@
 
 #include "base/require.h"
 #include "belief/training.h"
+#include "belief/uncertain_inputs.h"
 #include "belief/varying_noise.h"
 
 namespace dma::detail {
@@ -59,6 +60,12 @@ void JointFit::learn_on_top(const Data& rows, bool keep_ledger, JointKnowledge& 
   if (known.log_noise) {
     const auto values = outputs_of(known.function, rows.inputs, rows.rows).mean;
     scales_ = noise_to_learn_with(*known.log_noise, known.noise_inputs, rows.inputs, values);
+    add_input_variance(
+        known.function.architecture,
+        [&](std::span<const double> inputs, std::size_t count) {
+          return function_.values(inputs, count);
+        },
+        rows.inputs, scales_);
   }
   learn(known.function, rows.inputs, *terms_of(rows), keep_ledger);
   fit_.epochs = 1;

@@ -8,6 +8,7 @@
 
 #include "belief/joint_algebra.h"
 #include "belief/joint_messages.h"
+#include "belief/uncertain_inputs.h"
 
 namespace dma {
 namespace detail {
@@ -196,7 +197,7 @@ OutputMoments outputs_of(const JointPosterior& posterior, std::span<const double
   return moments;
 }
 
-// f(x; c) + J (w - c), w drawn from the posterior.
+// f(x; c) + J (w - c), w drawn from the posterior; and what is uncertain of x.
 std::vector<double> sample_functions(const JointPosterior& posterior,
                                      std::span<const double> inputs, std::size_t rows,
                                      std::size_t count, std::uint64_t seed) {
@@ -225,6 +226,8 @@ std::vector<double> sample_functions(const JointPosterior& posterior,
       }
     }
   });
+  detail::add_drawn_inputs({posterior.architecture, posterior.unit, weights}, inputs, rows,
+                           seed + 1, result);
   return result;
 }
 

@@ -4,7 +4,7 @@
 
 #include <dma/base/parallel.h>
 
-#include "belief/joint_algebra.h"
+#include "belief/uncertain_inputs.h"
 #include "belief/varying_noise.h"
 
 namespace dma::detail {
@@ -16,6 +16,8 @@ constexpr std::size_t rows_per_task = 512;
 
 KnowledgePredictor::KnowledgePredictor(const JointKnowledge& known)
     : architecture_(known.function.architecture),
+      unit_(known.function.unit),
+      centre_(centre_of(known.function)),
       function_(cpu_backend().predictor(known.function)),
       likelihood_(known.likelihood),
       noise_inputs_(known.noise_inputs) {
@@ -24,6 +26,13 @@ KnowledgePredictor::KnowledgePredictor(const JointKnowledge& known)
 
 OutputMoments KnowledgePredictor::outputs(std::span<const double> inputs, std::size_t rows,
                                           std::size_t threads) const {
+  OutputMoments result = by_weights(inputs, rows, threads);
+  add_input_variance({architecture_, unit_, centre_}, inputs, rows, result);
+  return result;
+}
+
+OutputMoments KnowledgePredictor::by_weights(std::span<const double> inputs, std::size_t rows,
+                                             std::size_t threads) const {
   OutputMoments result = room_for(architecture_, rows);
   if (log_noise_) {
     result.log_scale_mean.resize(rows);

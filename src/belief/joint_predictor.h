@@ -6,6 +6,7 @@
 
 #include <dma/belief/joint_posterior.h>
 
+#include "belief/joint_algebra.h"
 #include "belief/joint_backend.h"
 
 namespace dma::detail {
@@ -17,6 +18,9 @@ class KnowledgePredictor final : public Predictor {
  public:
   explicit KnowledgePredictor(const JointKnowledge& known);
 
+  // By what is known of the weights, as if all inputs were certain.
+  OutputMoments by_weights(std::span<const double> inputs, std::size_t rows,
+                           std::size_t threads) const;
   OutputMoments outputs(std::span<const double> inputs, std::size_t rows,
                         std::size_t threads) const override;
   Prediction predict(std::span<const double> inputs, std::size_t rows,
@@ -27,6 +31,8 @@ class KnowledgePredictor final : public Predictor {
                     OutputMoments& result) const;
 
   Architecture architecture_;
+  JointUnit unit_;
+  Vector centre_;
   std::unique_ptr<JointPredictor> function_, log_noise_;  // the latter may be null
   std::shared_ptr<const Likelihood> likelihood_;
   NoiseInputs noise_inputs_;

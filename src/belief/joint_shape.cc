@@ -10,6 +10,7 @@
 #include "belief/joint_certificate.h"
 #include "belief/joint_predictor.h"
 #include "belief/training.h"
+#include "belief/uncertain_inputs.h"
 
 namespace dma::detail {
 namespace {
@@ -44,6 +45,15 @@ double score_of(const Missed& missed, const Likelihood& likelihood) {
     return likelihood.mean_nll(missed.weighted_targets(), missed.outputs());
   }
   return nll_with_tails(missed.misses(), noise_variance(likelihood).front());
+}
+
+// What a network says of rows that it has not learnt.
+OutputMoments moments_of(const JointPosterior& reached, const Rows& rows) {
+  OutputMoments moments = outputs_of(reached, rows.inputs, rows.rows);
+  const Vector weights = centre_of(reached);
+  add_input_variance({reached.architecture, reached.unit, weights}, rows.inputs, rows.rows,
+                     moments);
+  return moments;
 }
 
 void restore_from(Arrays parameters, Likelihood& likelihood) { likelihood.restore(parameters); }
@@ -126,7 +136,7 @@ void ShapeFit::search(std::size_t m, const GoOn& go_on, const AfterEpoch& after_
   if (stage_ > 0) settings.start_near_the_end();
   JointPosterior reached;
   advance(member, rows, *terms, settings, after_epoch, &reached);
-  member.moments = outputs_of(reached, part.held.inputs, part.held.rows);
+  member.moments = moments_of(reached, part.held);
 }
 
 // What the members say of their parts now.
@@ -198,16 +208,27 @@ std::vector<double> ShapeFit::train_nll(std::size_t m) const {
 }
 
 void ShapeFit::learn_noise(std::uint64_t seed, const Data& rows) {
-  if (!noise_varies() || best_.missed.rows() == 0) return;
-  noise_ = detail::learn_noise(best_.missed, architecture_, options_.by_column.front(), seed);
+  if (best_.missed.rows() == 0) return;
+  if (noise_varies()) {
+    noise_ = detail::learn_noise(best_.missed, architecture_, options_.by_column.front(), seed);
+  }
   for (Member& member : members_) member.scales = scales_of(member, rows);
 }
 
-// Empty: those of the likelihood.
+// Empty: those of the likelihood. What moves a row's value is no noise, but tells as little of the weights.
 std::vector<double> ShapeFit::scales_of(const Member& member, const Data& rows) const {
-  if (!noise_) return {};
-  return noise_to_learn_with(noise_->log_noise, noise_->inputs, rows.inputs,
-                             member.best.values(rows.inputs, rows.rows));
+  if (!best_.likelihood->has_scale()) return {};
+  if (!noise_ && architecture_.uncertain.empty()) return {};
+  const ValuesOf values = [&](std::span<const double> inputs, std::size_t count) {
+    return member.best.values(inputs, count);
+  };
+  std::vector<double> scales(rows.rows, noise_variance(*best_.likelihood).front());
+  if (noise_) {
+    scales = noise_to_learn_with(noise_->log_noise, noise_->inputs, rows.inputs,
+                                 values(rows.inputs, rows.rows));
+  }
+  add_input_variance(architecture_, values, rows.inputs, scales);
+  return scales;
 }
 
 void ShapeFit::begin_refining() {
@@ -230,7 +251,7 @@ Prediction ShapeFit::held_out_prediction() const {
 
 std::unique_ptr<RowTerms> ShapeFit::terms_of(const std::vector<double>& scales,
                                              const Data& rows) const {
-  if (noise_) return best_.likelihood->terms(rows.weighted_targets(), scales);
+  if (!scales.empty()) return best_.likelihood->terms(rows.weighted_targets(), scales);
   if (!best_.likelihood->has_scale()) return best_.likelihood->terms(rows.weighted_targets());
   const std::vector<double> constant(rows.rows, noise_variance(*best_.likelihood).front());
   return best_.likelihood->terms(rows.weighted_targets(), constant);
@@ -246,7 +267,7 @@ void ShapeFit::rehearse(std::size_t m, std::size_t epochs, const GoOn& go_on,
   settings.start_near_the_end();
   JointPosterior reached;
   advance(member, rows, *terms_of(scales, rows), settings, after_epoch, &reached);
-  member.moments = outputs_of(reached, part.held.inputs, part.held.rows);
+  member.moments = moments_of(reached, part.held);
 }
 
 void ShapeFit::end_rehearsal() {

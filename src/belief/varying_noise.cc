@@ -101,6 +101,7 @@ NoiseNetwork learn_noise(const Missed& missed, const Architecture& function, boo
       std::clamp(most_noise_weights / inputs_and_value, least_noise_units, most_noise_units);
   architecture.widths = {inputs_and_value, units, 1};
   architecture.ramps.clear();
+  architecture.uncertain.clear();
   JointNetwork network(architecture, JointUnit::step, first_noise_precision, by_column,
                        least_noise_precision);
   network.draw_start(seed, start_gain);

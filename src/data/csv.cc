@@ -3,8 +3,8 @@
 //
 //   bytes.h         file, standard input, gzip      number.h      a cell as a number
 //   text_source.h   their text as UTF-8             dictionary.h  a cell as text
-//   scan.h          cells of a row in memory        this file     names, types, the table
-//   rows.h          rows of a file, the delimiter
+//   scan.h          cells of a row in memory        evidence.h    whether texts are numbers
+//   rows.h          rows of a file, the delimiter   this file     names, types, the table
 #include <dma/data/csv.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "data/dictionary.h"
+#include "data/evidence.h"
 #include "data/message.h"
 #include "data/number.h"
 #include "data/rows.h"
@@ -113,25 +114,6 @@ std::string suggestion(std::string_view name, std::span<const std::string> names
   return list + (names.size() > most ? ", ..." : "");
 }
 
-// What the texts of a column would be as numbers.
-struct Evidence {
-  struct Count {
-    std::size_t numbers = 0, strays = 0;
-    CellNote needed = {};  // numbers that the other decimal mark does not allow
-    CellNote stray = {};
-
-    bool enough() const { return are_strays(strays, numbers); }
-  };
-  Count point = {}, comma = {};
-  std::size_t no_numbers = 0;  // with either mark
-
-  // Some cells need one mark, some the other, and nearly all are numbers with one of them.
-  bool is_mixed() const {
-    return point.needed.count > 0 && comma.needed.count > 0 &&
-           are_strays(no_numbers, point.numbers + comma.needed.count);
-  }
-};
-
 // One column of the result.
 struct Output {
   std::size_t cell = 0;  // its place in a row of the file
@@ -140,10 +122,11 @@ struct Output {
   bool plain = false;        // CsvOptions::plain
   bool turned = false;       // detected as text: if after numbers, to be read again
   bool with_strays = false;  // detected as numbers, after having been read as text
+  bool dates = false;        // text that is a date, or stray
   bool has_numbers = false;  // in the pieces before
   bool has_dash = false;     // a cell that is empty only among numbers
   csv::Dictionary dictionary = {};
-  Evidence evidence = {};
+  csv::Evidence evidence = {};
   CellNote first_comma = {};  // the cell that showed that the decimal mark is a comma
   // The first number that is not allowed, in a column that may still turn out to be text.
   Reading refused = Reading::number;
@@ -203,7 +186,9 @@ class TableReader {
   void check_held(const Column& column, const Output& output) const;
   bool finds_comma();
   void convert(Column& column, const Output& output, const Table& table) const;
-  [[noreturn]] void fail_stray(const Output& output, const Evidence::Count& found) const;
+  bool settle_dates(Table* whole, std::size_t k);
+  [[noreturn]] void fail_stray(const Output& output, const csv::Evidence::Count& found,
+                               std::string_view kind) const;
   void check_decimals() const;
   DataError two_decimals(const Output& one, const CellNote& with_comma, const Output& other,
                          const CellNote& with_point) const;
@@ -242,7 +227,8 @@ void TableReader::select(const CsvOptions& options, CellType usual) {
     const Decimal decimal = decimal_ == Decimal::detect ? wanted.decimal : decimal_;
     outputs_.push_back({.cell = position(positions, wanted.name),
                         .type = wanted.type,
-                        .comma = decimal == Decimal::comma});
+                        .comma = decimal == Decimal::comma,
+                        .dates = wanted.dates});
   }
   if (!options.columns.empty()) return;
   for (std::size_t k = 0; k < names_.size(); ++k) {
@@ -343,11 +329,15 @@ bool TableReader::append(Table& table) {
 
 void TableReader::append_text(Table& table, std::size_t k, const Cell& cell) {
   Column& column = table.columns[k];
-  if (csv::is_empty(cell)) {
-    column.codes.push_back(Column::empty_cell);
-    return;
-  }
-  column.codes.push_back(outputs_[k].dictionary.code(csv::content(cell, scratch_), column.values));
+  Output& output = outputs_[k];
+  const std::string_view text = csv::content(cell, scratch_);
+  const bool is_stray = output.dates && !csv::is_empty(cell) && !csv::is_date(csv::trimmed(text));
+  if (is_stray && strict_)
+    throw DataError(place(rows_.line(), output) + shown(text) + " is not a date");
+  if (is_stray) column.stray.add(rows_.line(), text, 0);
+  const bool is_empty = is_stray || csv::is_empty(cell);
+  column.codes.push_back(is_empty ? Column::empty_cell
+                                  : output.dictionary.code(text, column.values));
 }
 
 void TableReader::append_unusual(Table& table, std::size_t k, const Cell& cell) {
@@ -461,68 +451,21 @@ std::string TableReader::place(std::size_t line, const Output& output) const {
 void TableReader::fail(const Output& output, Reading reading, std::size_t line,
                        std::string_view value) const {
   const std::string what = place(line, output) + shown(value);
-  if (reading == Reading::infinite) {
-    throw DataError(what + " is not finite; leave the cell empty if the number is unknown");
-  }
-  if (reading == Reading::too_large) {
-    throw DataError(what + " is larger than 1e300; rescale the column");
-  }
   double number = 0;
-  if (csv::is_some_number(csv::read_number(csv::trimmed(value), number, !output.comma))) {
-    throw DataError(what + (output.comma ? " has a decimal point, and the column has decimal "
-                                           "commas; use --decimal ."
-                                         : " has a decimal comma; use --decimal ,"));
-  }
-  throw DataError(what + " is not a number");
-}
-
-// How often each code occurs, and the row of the first.
-struct CodeCount {
-  std::size_t count = 0, first_row = 0;
-};
-
-std::vector<CodeCount> count_codes(const Column& column) {
-  std::vector<CodeCount> counts(column.values.size());
-  for (std::size_t row = 0; row < column.codes.size(); ++row) {
-    const std::uint32_t code = column.codes[row];
-    if (code == Column::empty_cell) continue;
-    if (counts[code].count++ == 0) counts[code].first_row = row;
-  }
-  return counts;
-}
-
-// Values come in the order of their first appearance, so the first of each kind is the first in the file.
-void weigh_column(const Table& table, const Column& column, Evidence& evidence) {
-  const std::vector<CodeCount> counts = count_codes(column);
-  for (std::size_t code = 0; code < counts.size(); ++code) {
-    const std::size_t count = counts[code].count;
-    if (count == 0) continue;
-    const std::size_t line = table.line(counts[code].first_row);
-    const std::string_view text = csv::trimmed(column.values[code]);
-    double value = 0;
-    const Reading point = csv::read_number(text, value);
-    const Reading comma = csv::read_number(text, value, true);
-    const auto take = [&](Evidence::Count& own, Reading reading, Reading other) {
-      if (reading == Reading::empty_number) return;
-      if (reading == Reading::text) {
-        own.strays += count;
-        own.stray.add(line, column.values[code], 0);
-        return;
-      }
-      own.numbers += count;
-      if (other == Reading::text) own.needed.add(line, column.values[code], value);
-    };
-    if (point == Reading::text && comma == Reading::text) evidence.no_numbers += count;
-    take(evidence.point, point, comma);
-    take(evidence.comma, comma, point);
-  }
+  const bool other_mark =
+      reading == Reading::text &&
+      csv::is_some_number(csv::read_number(csv::trimmed(value), number, !output.comma));
+  if (!other_mark) throw DataError(what + csv::complaint(reading));
+  throw DataError(what + (output.comma ? " has a decimal point, and the column has decimal commas; "
+                                         "use --decimal ."
+                                       : " has a decimal comma; use --decimal ,"));
 }
 
 void TableReader::weigh(const Table& table) {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     Output& output = outputs_[k];
     if (!output.turned || output.plain) continue;
-    weigh_column(table, table.columns[k], output.evidence);
+    csv::weigh(table, table.columns[k], output.evidence);
   }
 }
 
@@ -530,12 +473,12 @@ void TableReader::weigh(const Table& table) {
 bool TableReader::finds_comma() {
   if (decimal_ != Decimal::detect) return false;
   for (Output& output : outputs_) {
-    const Evidence& found = output.evidence;
+    const csv::Evidence& found = output.evidence;
     if (!output.turned) continue;
     if (found.is_mixed()) {
       throw two_decimals(output, found.comma.needed, output, found.point.needed);
     }
-    if (found.comma.needed.count == 0 || !found.comma.enough()) continue;
+    if (!found.needs_comma()) continue;
     if (!rows_.can_rewind()) {
       throw DataError(place(found.comma.needed.line, output) + shown(found.comma.needed.value) +
                       " has a decimal comma; use --decimal , for an input that cannot be read "
@@ -559,11 +502,15 @@ bool TableReader::settle(Table* whole) {
   bool settled = true;
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     Output& output = outputs_[k];
-    const Evidence::Count& found = output.comma ? output.evidence.comma : output.evidence.point;
+    const csv::Evidence::Count& found = output.evidence.with(output.comma);
     const bool held = whole != nullptr && output.is_detected() && whole->columns[k].stray.count > 0;
     if (held) check_held(whole->columns[k], output);
-    if (!output.turned || output.plain || !found.enough()) continue;
-    if (strict_ && found.strays > 0) fail_stray(output, found);
+    if (!output.turned || output.plain) continue;
+    if (!found.enough()) {
+      settled = settle_dates(whole, k) && settled;
+      continue;
+    }
+    if (strict_ && found.strays > 0) fail_stray(output, found, "number");
     output.turned = false;
     output.with_strays = true;
     if (whole != nullptr) {
@@ -575,6 +522,18 @@ bool TableReader::settle(Table* whole) {
   return settled;
 }
 
+// A column of text may be one of dates with a few stray cells.
+bool TableReader::settle_dates(Table* whole, std::size_t k) {
+  Output& output = outputs_[k];
+  const csv::Evidence::Count& found = output.evidence.dates;
+  if (found.strays == 0 || !found.enough()) return true;
+  if (strict_) fail_stray(output, found, "date");
+  output.dates = true;
+  if (whole == nullptr) return false;
+  csv::take_stray_dates(*whole, whole->columns[k]);
+  return true;
+}
+
 // The decimal comma was found in another column.
 void TableReader::check_decimals() const {
   const auto with_comma = std::find_if(outputs_.begin(), outputs_.end(), [](const Output& output) {
@@ -582,9 +541,8 @@ void TableReader::check_decimals() const {
   });
   if (with_comma == outputs_.end()) return;
   for (const Output& output : outputs_) {
-    const Evidence::Count& point = output.evidence.point;
-    if (!output.turned || point.needed.count == 0 || !point.enough()) continue;
-    throw two_decimals(*with_comma, with_comma->first_comma, output, point.needed);
+    if (!output.turned || !output.evidence.needs_point()) continue;
+    throw two_decimals(*with_comma, with_comma->first_comma, output, output.evidence.point.needed);
   }
 }
 
@@ -596,39 +554,16 @@ DataError TableReader::two_decimals(const Output& one, const CellNote& with_comm
                    ", a decimal point; say which with --decimal , or --decimal .");
 }
 
-void TableReader::fail_stray(const Output& output, const Evidence::Count& found) const {
+void TableReader::fail_stray(const Output& output, const csv::Evidence::Count& found,
+                             std::string_view kind) const {
   throw DataError(place(found.stray.line, output) + shown(found.stray.value) +
-                  " is not a number, but " + std::to_string(found.numbers) + " of " +
-                  std::to_string(found.numbers + found.strays) +
-                  " cells are; correct it, or leave out --strict");
+                  csv::stray_complaint(found, kind) + ", or leave out --strict");
 }
 
 // A column that was read as text.
 void TableReader::convert(Column& column, const Output& output, const Table& table) const {
-  std::vector<double> meaning(column.values.size());
-  std::vector<Reading> readings(column.values.size());
-  for (std::size_t code = 0; code < meaning.size(); ++code) {
-    const std::string_view text = csv::trimmed(column.values[code]);
-    readings[code] = csv::read_number(text, meaning[code], output.comma);
-    if (!csv::is_some_number(readings[code])) {
-      meaning[code] = std::numeric_limits<double>::quiet_NaN();
-    }
-  }
-  for (std::size_t row = 0; row < column.codes.size(); ++row) {
-    const std::uint32_t code = column.codes[row];
-    const bool empty = code == Column::empty_cell;
-    column.numbers.push_back(empty ? std::numeric_limits<double>::quiet_NaN() : meaning[code]);
-    if (empty) continue;
-    const std::string& text = column.values[code];
-    if (readings[code] == Reading::marked) column.marked.add(table.line(row), text, meaning[code]);
-    if (readings[code] == Reading::text) column.stray.add(table.line(row), text, 0);
-    if (readings[code] == Reading::infinite || readings[code] == Reading::too_large) {
-      fail(output, readings[code], table.line(row), text);
-    }
-  }
-  column.codes = {};
-  column.values = {};
-  column.is_text = false;
+  const auto refused = csv::make_numbers(table, output.comma, column);
+  if (refused) fail(output, refused->reading, table.line(refused->row), refused->text);
 }
 
 void TableReader::finish() const {

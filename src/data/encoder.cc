@@ -122,11 +122,17 @@ std::size_t encode_numbers(const FeatureColumn& feature, const Cells& cells, con
   return pull_in(feature.reach, numbers.size(), block.out, block.stride);
 }
 
-void encode_categories(const Cells& cells, const Block& block) {
+// With effects the first input is the place of the category, for now (Encoder::put_effects).
+void encode_categories(const FeatureColumn& feature, const Cells& cells, const Block& block) {
   for (std::size_t k = 0; k < block.rows.size(); ++k) {
     const std::uint32_t code = cells.codes[block.rows[k]];
     const std::uint32_t slot = code == Column::empty_cell ? cells.empty_slot : cells.slots[code];
-    block.out[k * block.stride + slot] = 1;
+    double* own = block.out + k * block.stride;
+    if (feature.has_effects()) {
+      *own = slot;
+    } else {
+      own[slot] = 1;
+    }
   }
 }
 
@@ -152,14 +158,14 @@ class UnlikeTraining {
     for (std::size_t k = 0; k < rows.size(); ++k) {
       if (is_empty(rows[k])) {
         if (!empty_is_unseen_) continue;
-        encoded.unseen.push_back({first + k, place_, true});
+        list({first + k, place_, true}, encoded);
         count(UnseenCells::What::empty, rows[k], "");
         continue;
       }
       if (!any_value_) continue;
       const std::uint32_t code = cells_.codes[rows[k]];
       if (cells_.unseen[code]) {
-        encoded.unseen.push_back({first + k, place_, false});
+        list({first + k, place_, false}, encoded);
         count(UnseenCells::What::value, rows[k], "");
       } else if (code < cells_.respelt.size() && !cells_.respelt[code].empty()) {
         count(UnseenCells::What::spelling, rows[k], cells_.respelt[code]);
@@ -178,6 +184,9 @@ class UnlikeTraining {
     if (cells_.numbers != nullptr) return std::isnan(cells_.numbers[row]);
     const std::uint32_t code = cells_.codes[row];
     return code == Column::empty_cell || cells_.words[code] == empty_word;
+  }
+  void list(const UnseenCell& cell, EncodedRows& encoded) const {
+    if (!feature_.has_effects()) encoded.unseen.push_back(cell);
   }
   void count(UnseenCells::What what, std::size_t row, const std::string& known) {
     UnseenCells& own = counted_[static_cast<std::size_t>(what)];
@@ -233,7 +242,7 @@ void encode_features(const Encoder& encoder, const Table& table, const std::vect
     for (std::size_t k = 0; k < cells.size(); ++k) {
       const FeatureColumn& feature = encoder.features[k];
       if (feature.kind == ColumnKind::categorical) {
-        encode_categories(cells[k], block);
+        encode_categories(feature, cells[k], block);
       } else {
         encoded.pulled_in += encode_numbers(feature, cells[k], block, buffer);
       }
@@ -354,6 +363,7 @@ double TargetColumn::log_unit() const {
 }
 
 std::size_t FeatureColumn::width() const {
+  if (has_effects()) return 2 * effects.size();
   if (kind == ColumnKind::categorical) return categories.size() + 1;
   std::size_t sum = (deviation != 0 ? 1 : 0) + (indicator ? 1 : 0);
   for (const DatePart part : parts) sum += width_of(part);
@@ -379,15 +389,69 @@ void FeatureColumn::encode(double value, double* out) const {
   encode_numbers(*this, cells, {&table, {&row, 1}, out, width()}, buffer);
 }
 
+std::vector<double> FeatureColumn::numbers(const Column& column) const {
+  const Cells cells = cells_of(column, *this);
+  std::vector<double> all;
+  for (std::size_t row = 0; row < column.rows(); ++row) all.push_back(number_at(cells, row));
+  return all;
+}
+
+void FeatureColumn::encode_effects(std::size_t category, double* out) const {
+  const bool known = category < value_weights.size();
+  for (const Effects& own : effects) {
+    const Effect effect =
+        effect_of(own, known ? value_weights[category] : 0, known ? own.sums[category] : 0);
+    *out++ = effect.mean;
+    *out++ = effect.deviation;
+  }
+}
+
+bool Encoder::has_effects() const {
+  return std::any_of(features.begin(), features.end(),
+                     [](const FeatureColumn& feature) { return feature.has_effects(); });
+}
+
 std::size_t Encoder::width() const {
   std::size_t sum = 0;
   for (const FeatureColumn& feature : features) sum += feature.width();
   return sum;
 }
 
+std::vector<Place> Encoder::places() const {
+  std::vector<Place> all;
+  std::size_t first = 0;
+  for (const FeatureColumn& feature : features) {
+    all.push_back({feature, first});
+    first += feature.width();
+  }
+  return all;
+}
+
+namespace {
+
+// city: effect, city: doubt; of several targets or classes "city: effect on price".
+void put_names_of_effects(const FeatureColumn& feature, const std::vector<TargetColumn>& targets,
+                          std::vector<std::string>& names) {
+  const std::vector<std::string>& classes = targets.front().classes;
+  for (std::size_t k = 0; k < feature.effects.size(); ++k) {
+    std::string on;
+    if (feature.effects.size() > 1) {
+      on = " on " + (classes.empty() ? targets[k].name : classes[k]);
+    }
+    names.push_back(feature.name + ": effect" + on);
+    names.push_back(feature.name + ": doubt of the effect" + on);
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> Encoder::input_names() const {
   std::vector<std::string> names;
   for (const FeatureColumn& feature : features) {
+    if (feature.has_effects()) {
+      put_names_of_effects(feature, targets, names);
+      continue;
+    }
     if (feature.kind == ColumnKind::categorical) {
       for (const std::string& category : feature.categories) {
         names.push_back(feature.name + " = " + (category.empty() ? "(empty)" : category));
@@ -412,7 +476,10 @@ std::vector<WantedColumn> Encoder::wanted(bool with_targets, UseWeights use) con
   const auto want = [&](const std::string& name, bool text, bool optional = false) {
     columns.push_back({name, text ? CellType::text : CellType::number, optional, decimal});
   };
-  for (const FeatureColumn& feature : features) want(feature.name, feature.text);
+  for (const FeatureColumn& feature : features) {
+    want(feature.name, feature.text);
+    columns.back().dates = feature.kind == ColumnKind::datetime;
+  }
   if (!with_targets) return columns;
   if (!weight.empty() && use != UseWeights::ignored) {
     want(weight, false, use == UseWeights::if_there);
@@ -421,7 +488,22 @@ std::vector<WantedColumn> Encoder::wanted(bool with_targets, UseWeights use) con
   return columns;
 }
 
+void Encoder::put_effects(std::vector<double>& inputs) const {
+  const std::size_t row_width = width();
+  for (const auto& [feature, first] : places()) {
+    for (std::size_t n = first; feature.has_effects() && n < inputs.size(); n += row_width) {
+      feature.encode_effects(static_cast<std::size_t>(inputs[n]), inputs.data() + n);
+    }
+  }
+}
+
 EncodedRows Encoder::encode(const Table& table, UseWeights use) const {
+  EncodedRows encoded = encode_values(table, use);
+  put_effects(encoded.inputs);
+  return encoded;
+}
+
+EncodedRows Encoder::encode_values(const Table& table, UseWeights use) const {
   table.validate();
   std::vector<Cells> target_columns;
   for (const TargetColumn& target : targets) {
@@ -448,6 +530,7 @@ EncodedRows Encoder::encode_inputs(const Table& table) const {
   encoded.table_rows.resize(encoded.rows);
   std::iota(encoded.table_rows.begin(), encoded.table_rows.end(), std::size_t{0});
   encode_features(*this, table, feature_cells(*this, table), encoded);
+  put_effects(encoded.inputs);
   return encoded;
 }
 

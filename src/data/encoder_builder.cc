@@ -358,7 +358,17 @@ Fitted fit_numbers(FeatureColumn feature, const ScaleBuilder& numbers, bool any_
   return {std::move(feature)};
 }
 
-Fitted fit_categories(FeatureColumn feature, const KnownColumn& known,
+// As many as are counted exactly (value_counts.h).
+constexpr std::size_t most_effects = 65'536;
+
+// Nothing is known of them yet.
+void expect_effects(std::size_t count, FeatureColumn& feature) {
+  feature.value_weights.assign(feature.categories.size(), 0);
+  feature.effects.assign(count, {.sums = feature.value_weights});
+}
+
+// `effects`: on each target, or on each class.
+Fitted fit_categories(FeatureColumn feature, const KnownColumn& known, std::size_t effects,
                       const EncoderOptions& options) {
   feature.kind = ColumnKind::categorical;
   const Texts& texts = known.texts;
@@ -368,9 +378,12 @@ Fitted fit_categories(FeatureColumn feature, const KnownColumn& known,
                 "text that differs in almost every row, like a name or an id; "
                 "declare it categorical to keep it"};
   }
-  feature.categories = texts.counts.most_frequent(options.most_categories);
+  const bool has_effects = options.effects && distinct > options.most_categories;
+  feature.categories =
+      texts.counts.most_frequent(has_effects ? most_effects : options.most_categories);
   feature.others = distinct > feature.categories.size();
   if (texts.empty > 0) feature.categories.emplace_back();
+  if (has_effects) expect_effects(effects, feature);
   return {std::move(feature)};
 }
 
@@ -387,7 +400,7 @@ Fitted fit_dates(FeatureColumn feature, const Texts& texts) {
   return fit_numbers(std::move(feature), scale, texts.empty > 0, texts.first);
 }
 
-Fitted fit_feature(const KnownColumn& known, const EncoderOptions& options) {
+Fitted fit_feature(const KnownColumn& known, std::size_t effects, const EncoderOptions& options) {
   FeatureColumn feature{.name = known.name, .text = known.is_text};
   if (!known.is_text && !known.forced) {
     if (known.numbers.error) throw DataError(*known.numbers.error);
@@ -397,7 +410,7 @@ Fitted fit_feature(const KnownColumn& known, const EncoderOptions& options) {
   const Texts& texts = known.texts;
   if (texts.filled == 0) return {.dropped = "empty"};
   if (texts.counts.distinct() == 1 && texts.empty == 0) return {.dropped = constant(texts.first)};
-  if (known.forced) return fit_categories(std::move(feature), known, options);
+  if (known.forced) return fit_categories(std::move(feature), known, effects, options);
   if (texts.booleans.possible) {
     feature.kind = ColumnKind::boolean;
     const auto& [no, yes] = texts.booleans.words;
@@ -405,7 +418,14 @@ Fitted fit_feature(const KnownColumn& known, const EncoderOptions& options) {
     return fit_numbers(std::move(feature), texts.booleans.scale, texts.empty > 0, texts.first);
   }
   if (texts.dates.possible()) return fit_dates(std::move(feature), texts);
-  return fit_categories(std::move(feature), known, options);
+  return fit_categories(std::move(feature), known, effects, options);
+}
+
+// One effect tells two classes apart.
+std::size_t effect_count(const std::vector<TargetColumn>& targets) {
+  const std::size_t classes = targets.front().classes.size();
+  if (targets.front().kind != TargetKind::classes) return targets.size();
+  return classes == 2 ? 1 : classes;
 }
 
 DataError no_feature(const std::string& source, const std::vector<DroppedColumn>& dropped) {
@@ -505,7 +525,9 @@ class EncoderBuilder::State {
     encoder.decimal_comma = decimal_comma_;
     const std::string named = options_.features.empty() ? "" : "named, but ";
     std::vector<Fitted> all;
-    for (const KnownColumn& known : features_) all.push_back(fit_feature(known, options_));
+    for (const KnownColumn& known : features_) {
+      all.push_back(fit_feature(known, effect_count(encoder.targets), options_));
+    }
     leave_ids_out(all);
     for (std::size_t k = 0; k < all.size(); ++k) {
       const KnownColumn& known = features_[k];

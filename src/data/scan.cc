@@ -72,8 +72,10 @@ std::string_view content(const Cell& cell, std::string& scratch) {
 }
 
 bool is_empty(const Cell& cell) {
-  if (cell.quoted) return cell.begin == cell.end;
-  const std::string_view text = trimmed(cell.raw());
+  return cell.quoted ? cell.begin == cell.end : is_empty(trimmed(cell.raw()));
+}
+
+bool is_empty(std::string_view text) {
   switch (text.size()) {
     case 0:
       return true;

@@ -28,6 +28,7 @@ std::string_view content(const Cell& cell, std::string& scratch);
 // Whether the cell is empty: nothing at all, or NA, #NA, <NA>, N/A, #N/A, N.A., NaN, -NaN, null, None, ? in any case and
 // not quoted.
 bool is_empty(const Cell& cell);
+bool is_empty(std::string_view text);
 // Whether the text says that there is no number: -, --, . and missing. In a column of text it may be a value.
 bool is_empty_number(std::string_view text);
 

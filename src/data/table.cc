@@ -40,8 +40,10 @@ void ReadingNotes::add(const Table& piece) {
   for (std::size_t k = 0; k < columns.size(); ++k) {
     const Column& column = piece.columns[k];
     columns[k].name = column.name;
-    columns[k].numbers += static_cast<std::size_t>(std::count_if(
-        column.numbers.begin(), column.numbers.end(), [](double x) { return !std::isnan(x); }));
+    columns[k].is_text = column.is_text;
+    for (std::size_t row = 0; row < column.rows(); ++row) {
+      columns[k].filled += column.empty(row) ? 0 : 1;
+    }
     columns[k].stray.add(column.stray);
     columns[k].marked.add(column.marked);
   }

@@ -54,6 +54,14 @@ void require_ramps(const Architecture& architecture) {
   }
 }
 
+void require_uncertain(const Architecture& architecture) {
+  for (const auto& [mean, deviation] : architecture.uncertain) {
+    require(mean < architecture.inputs() && deviation < architecture.inputs() && mean != deviation,
+            "an uncertain input must be one input and its deviation another, got " +
+                std::to_string(mean) + " and " + std::to_string(deviation));
+  }
+}
+
 }  // namespace
 
 Dense Architecture::layer(std::size_t index) const {
@@ -87,6 +95,7 @@ void Architecture::validate(Rule rule) const {
   require_length(bias, layers(), "bias");
   require_countable(*this);
   require_ramps(*this);
+  require_uncertain(*this);
   require_length(activation_variance, layers(), "activation_variance");
   for (std::size_t l = 0; l + 1 < layers(); ++l) {
     const double s = slope(l);

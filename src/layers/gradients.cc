@@ -20,6 +20,11 @@ Matrix product_of(const backend::Operand& a, const backend::Operand& b) {
   return result;
 }
 
+// A layer's weights with a row per input: the numbers of one unit follow each other.
+backend::Operand by_input(const Dense& place, const Vector& weights) {
+  return {weights.data() + place.first, place.inputs, place.units, 1, place.inputs};
+}
+
 }  // namespace
 
 Gradients::Gradients(const Architecture& architecture, std::size_t rows)
@@ -48,18 +53,18 @@ void Gradients::multiply(double factor) {
 Vector Gradients::times(const Vector& weights) const {
   Vector result = Vector::Zero(index(rows_));
   for (const auto& [place, units, back] : layers_) {
-    const Eigen::Map<const RowMatrix> own(weights.data() + place.first, index(place.units),
-                                          index(place.inputs));
-    result += (units * own.transpose()).cwiseProduct(back).rowwise().sum();
+    const Matrix sums = product_of(backend::operand(units), by_input(place, weights));
+    result += sums.cwiseProduct(back).rowwise().sum();
   }
   return result;
 }
 
 Vector Gradients::transposed_times(const Vector& rows) const {
-  Vector result(index(weights_));
+  Vector result = Vector::Zero(index(weights_));
   for (const auto& [place, units, back] : layers_) {
-    Eigen::Map<RowMatrix> own(result.data() + place.first, index(place.units), index(place.inputs));
-    own.noalias() = (rows.asDiagonal() * back).transpose() * units;
+    const Matrix scaled = rows.asDiagonal() * back;
+    backend::add_product(backend::operand(units).transposed(), backend::operand(scaled),
+                         {result.data() + place.first, place.inputs, place.units, place.inputs});
   }
   return result;
 }
@@ -74,23 +79,13 @@ void Gradients::each_panel(const Take& take) const {
 
 Matrix Gradients::square(const Vector& scale) const {
   Matrix result = Matrix::Zero(index(rows_), index(rows_));
-  for (const Layer& layer : layers_) {
-    const Matrix& units = layer.units;
-    const Matrix& back = layer.back;
-    const Dense& place = layer.place;
+  for (const auto& [place, units, back] : layers_) {
     const Matrix scaled =
         units * scale.segment(index(place.first), index(place.inputs)).asDiagonal();
-    each_panel([&](std::size_t first, std::size_t columns) {
-      const std::size_t below = rows_ - first;
-      const Matrix inner =
-          product_of(rows_of(scaled, first, below), rows_of(units, first, columns).transposed());
-      const Matrix outer =
-          product_of(rows_of(back, first, below), rows_of(back, first, columns).transposed());
-      result.block(index(first), index(first), index(below), index(columns)) +=
-          inner.cwiseProduct(outer);
-    });
+    backend::add_by_entry({backend::operand(scaled), backend::operand(units).transposed()},
+                          {backend::operand(back), backend::operand(back).transposed()},
+                          backend::target(result), backend::Part::lower);
   }
-  result.triangularView<Eigen::StrictlyUpper>().setZero();
   return result;
 }
 
@@ -112,10 +107,10 @@ Matrix Gradients::product(const Vector& scale, const Gradients& other) const {
     const auto& [place, units, back] = layers_[l];
     const Matrix scaled = other.layers_[l].units *
                           scale.segment(index(place.first), index(place.inputs)).asDiagonal();
-    const Matrix inner = product_of(backend::operand(units), backend::operand(scaled).transposed());
-    const Matrix outer =
-        product_of(backend::operand(back), backend::operand(other.layers_[l].back).transposed());
-    result += inner.cwiseProduct(outer);
+    backend::add_by_entry(
+        {backend::operand(units), backend::operand(scaled).transposed()},
+        {backend::operand(back), backend::operand(other.layers_[l].back).transposed()},
+        backend::target(result));
   }
   return result;
 }

@@ -45,6 +45,14 @@ void validate(std::span<const double> targets, std::span<const Predicted> predic
   }
 }
 
+void validate_tails(std::span<const Tails> tails, const Predicted& predicted) {
+  if (tails.empty()) return;
+  const bool has_intervals = predicted.probabilities.empty() && predicted.family != Family::count;
+  if (tails.size() == levels.size() && has_intervals) return;
+  throw std::invalid_argument("score: tails are given of " + std::to_string(levels.size()) +
+                              " levels, and of numbers and amounts");
+}
+
 double root_mean_square(const Targets& targets, std::span<const Predicted> predicted) {
   double largest = 0;
   for (std::size_t n = 0; n < targets.rows(); ++n) {
@@ -62,6 +70,20 @@ double root_mean_square(const Targets& targets, std::span<const Predicted> predi
 
 // Weights of targets: [k] has those between the central intervals of level k - 1 and k.
 using Rings = std::array<double, levels.size() + 1>;
+
+// The first level whose interval contains y.
+std::size_t ring_of(const Predicted& predicted, double y, std::span<const Tails> tails) {
+  if (tails.empty()) {
+    const auto* const ring =
+        std::lower_bound(levels.begin(), levels.end(), predicted.central_probability(y));
+    return static_cast<std::size_t>(ring - levels.begin());
+  }
+  const double below = predicted.cdf(y);
+  const auto ring = std::find_if(tails.begin(), tails.end(), [below](const Tails& ends) {
+    return ends.lower <= below && below <= ends.upper;
+  });
+  return static_cast<std::size_t>(ring - tails.begin());
+}
 
 void set_curve(std::vector<double> curve, Metrics& metrics) {
   metrics.coverage_curve = std::move(curve);
@@ -137,7 +159,8 @@ Metrics score_as_classes(std::span<const double> targets, std::span<const Predic
 }  // namespace
 
 Metrics score(std::span<const double> targets, std::span<const Predicted> predicted,
-              std::span<const double> weights) {
+              std::span<const double> weights, std::span<const Tails> tails) {
+  if (!predicted.empty()) validate_tails(tails, predicted.front());
   if (!predicted.empty() && !predicted.front().probabilities.empty()) {
     return score_as_classes(targets, predicted, weights);
   }
@@ -158,9 +181,7 @@ Metrics score(std::span<const double> targets, std::span<const Predicted> predic
     metrics.mae += weight * std::abs(y - p.mean) / all;
     metrics.nll -= weight * p.log_density(y) / all;
     metrics.crps += weight * p.crps(y) / all;
-    const auto* const ring =
-        std::lower_bound(levels.begin(), levels.end(), p.central_probability(y));
-    rings[static_cast<std::size_t>(ring - levels.begin())] += weight;
+    rings[ring_of(p, y, tails)] += weight;
     if (counts) {
       count_coverage.add(p, y, weight);
       continue;

@@ -9,6 +9,7 @@
 #include <dma/special/random.h>
 
 #include "base/require.h"
+#include "regressor/effects.h"
 #include "regressor/fit.h"
 #include "regressor/mixture.h"
 
@@ -140,11 +141,11 @@ struct Plan {
   Rows remaining;  // all rows of the changed model, if the training rows are given
 };
 
-// The training rows, each of which may stand there several times.
+// The training rows, each of which may stand there several times; their effects are to be learnt anew.
 class TrainingRows {
  public:
   TrainingRows(const Table& table, const Encoder& encoder)
-      : rows_(encoder.encode(table, UseWeights::ignored)) {
+      : rows_(encoder.encode_values(table, UseWeights::ignored)) {
     for (std::size_t n = 0; n < rows_.rows; ++n) places_.emplace(rows_.hashes[n], n);
   }
   // Adds a row of the model, with what it counts there; false if it is not here.
@@ -228,9 +229,11 @@ Model fit_anew(const Model& model, Plan& plan, const ChangeOptions& options, Cha
   all.weights = plan.remaining.weights;
   all.copies = unless_all_one(std::move(plan.kept.names.copies));
   detail::merge_copies(all);  // a row may have come twice
+  Encoder encoder = model.encoder;
+  detail::learn_effects(encoder, all);
   const std::size_t batches = model.batch_rows.size() - plan.change.remove.size();
   Model next = detail::fit_rows(
-      model.encoder, model.options,
+      std::move(encoder), model.options,
       {all.rows, std::move(all.inputs), std::move(all.targets), std::move(all.weights)},
       {std::move(all.hashes), std::move(all.copies)}, options.progress);
   report.batches_removed = plan.change.remove;
@@ -300,8 +303,9 @@ struct LookedAt {
 Model finish(const Model& model, Plan& plan, const LookedAt& looked_at,
              const ChangeOptions& options, ChangeReport& report) {
   const auto predict = [&](const Model& of) {
-    return detail::Mixture(of).predict(of, looked_at.rows.inputs, looked_at.rows.rows,
-                                       of.options.threads);
+    std::vector<double> inputs = looked_at.rows.inputs;
+    if (options.data != nullptr) of.encoder.put_effects(inputs);
+    return detail::Mixture(of).predict(of, inputs, looked_at.rows.rows, of.options.threads);
   };
   const auto before = predict(model);
   Model next = carry_out(model, plan, options, report);
@@ -409,6 +413,14 @@ Encoder encoder_after(const Encoder& encoder, const EncodedRows& fresh, ChangeRe
   return next;
 }
 
+// Those of another encoder with the same columns.
+void take_effects(const Encoder& from, Encoder& to) {
+  for (std::size_t k = 0; k < to.features.size(); ++k) {
+    to.features[k].value_weights = from.features[k].value_weights;
+    to.features[k].effects = from.features[k].effects;
+  }
+}
+
 DataError no_rows(const Table& table, const EncodedRows& rows) {
   return DataError(table.source + ": no row has a target" +
                    (rows.without_weight > 0 ? " and a weight above 0" : ""));
@@ -419,8 +431,10 @@ DataError no_rows(const Table& table, const EncodedRows& rows) {
 ChangeReport Regressor::update(const Table& table, const ChangeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   require_old_rows(model_, options);
-  EncodedRows fresh = model_.encoder.encode(table);
+  EncodedRows fresh = model_.encoder.encode_values(table);
   if (fresh.rows == 0) throw no_rows(table, fresh);
+  EncodedRows known = fresh;
+  encoder().put_effects(known.inputs);
   ChangeReport report;
   report.rows_added = fresh.rows;
   report.rows_without_target = fresh.without_target;
@@ -428,8 +442,9 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
   report.rows_known = count_known(fresh.hashes, model_);
   report.unlike = fresh.unlike;
   report.new_rows_nll =
-      detail::mean_nll(predict_encoded(fresh), {fresh.targets, fresh.weights}, encoder());
-  const Encoder next_encoder = encoder_after(encoder(), fresh, report);
+      detail::mean_nll(predict_encoded(known), {known.targets, known.weights}, encoder());
+  Encoder next_encoder = encoder_after(encoder(), fresh, report);
+  if (options.data == nullptr) fresh = std::move(known);
   detail::merge_copies(fresh);
   detail::shuffle(fresh, model_.options.seed);
   Plan plan =
@@ -442,7 +457,8 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
   const bool all = options.data != nullptr;
   set_model(finish(model_, plan, {all ? plan.remaining : added, all ? "all rows" : "the new rows"},
                    options, report));
-  model_.encoder = next_encoder;
+  take_effects(model_.encoder, next_encoder);
+  model_.encoder = std::move(next_encoder);
   report.seconds = seconds_since(start);
   return report;
 }

@@ -8,9 +8,9 @@
 #include <dma/data/atomic_file.h>
 
 #include "data/row_hash.h"
+#include "data/safetensors.h"
+#include "data/strict_json.h"
 #include "regressor/model_json.h"
-#include "regressor/safetensors.h"
-#include "regressor/strict_json.h"
 
 namespace dma::detail {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/require.h"
 #include "belief/calibration.h"
 #include "regressor/checkpoint.h"
+#include "regressor/effects.h"
 #include "regressor/mixture.h"
 #include "regressor/ramps.h"
 #include "regressor/shapes.h"
@@ -31,7 +32,7 @@ std::vector<Architecture> shapes_of(const Encoder& encoder, const RegressorOptio
                                     const Rows& rows) {
   Architecture architecture = architecture_of(encoder, options, true);
   if (!options.hidden.empty()) return {architecture};
-  if (encoder.has_classes()) architecture.ramps = ramps_of(rows.inputs, encoder.width());
+  architecture.ramps = ramps_of(rows.inputs, encoder.width());
   return default_shapes(architecture, encoder.has_classes(), rows.rows);
 }
 
@@ -53,7 +54,14 @@ Architecture architecture_of(const Encoder& encoder, const RegressorOptions& opt
   architecture.widths.push_back(outputs_of_network(encoder, joint));
   architecture.slopes = {options.slope.value_or(joint ? joint_slope : independent_slope)};
   architecture.bias = {true};
+  if (joint) architecture.uncertain = uncertain_inputs(encoder);
   return architecture;
+}
+
+bool may_be_joint(const RegressorOptions& options) {
+  if (options.belief != BeliefKind::automatic) return options.belief == BeliefKind::joint;
+  return options.rule == Rule::linear && options.ledger == LedgerMode::full &&
+         !options.single_precision;
 }
 
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows) {
@@ -65,9 +73,8 @@ bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::s
       require(!options.single_precision, "single precision needs the belief independent");
       return true;
     case BeliefKind::automatic:
-      return !default_shapes(architecture_of(encoder, options, true), false, rows).empty() &&
-             options.rule == Rule::linear && options.ledger == LedgerMode::full &&
-             !options.single_precision;
+      return may_be_joint(options) &&
+             !default_shapes(architecture_of(encoder, options, true), false, rows).empty();
   }
   return false;
 }
@@ -101,7 +108,7 @@ std::size_t batch_size_of(const RegressorOptions& options, std::size_t rows, std
 }  // namespace
 
 Metrics score_target(const std::vector<Predicted>& predicted, const Targets& targets,
-                     const Encoder& encoder, std::size_t target) {
+                     const Encoder& encoder, std::size_t target, std::span<const Tails> tails) {
   std::vector<double> y;
   std::vector<double> weights;
   std::vector<Predicted> own;
@@ -112,7 +119,7 @@ Metrics score_target(const std::vector<Predicted>& predicted, const Targets& tar
     weights.push_back(targets.weight(n / encoder.targets.size()));
     own.push_back(predicted[n]);
   }
-  return y.empty() ? Metrics{} : score(y, own, weights);
+  return y.empty() ? Metrics{} : score(y, own, weights, tails);
 }
 
 double mean_nll(const std::vector<Predicted>& predicted, const Targets& targets,

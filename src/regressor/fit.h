@@ -15,7 +15,8 @@ namespace dma::detail {
 // Throws NetworkError if an option cannot be used.
 void validate(const RegressorOptions& options);
 
-EncoderBuilder encoder_builder(const RegressorOptions& options);
+// Effects are for joint beliefs, which know what is uncertain of them.
+EncoderBuilder encoder_builder(const RegressorOptions& options, bool effects);
 // Also requires that the names and values are UTF-8, as the model file must be.
 Encoder finish(const EncoderBuilder& builder, const std::string& source);
 
@@ -24,6 +25,8 @@ std::size_t outputs_of_network(const Encoder& encoder, bool joint);
 // One network per target if the belief is joint, otherwise one for all. Without hidden units in the options it has the
 // usual ones of independent weights.
 Architecture architecture_of(const Encoder& encoder, const RegressorOptions& options, bool joint);
+// Whether the options leave a joint belief possible.
+bool may_be_joint(const RegressorOptions& options);
 // Whether the options ask for a joint belief, or leave it open and it is the better choice.
 bool wants_joint(const Encoder& encoder, const RegressorOptions& options, std::size_t rows);
 // Throws NetworkError if an option is given that this kind of belief does not know.
@@ -64,9 +67,9 @@ Stopped why_stopped(const std::vector<FitResult>& results);
 void set_probabilities_below(const std::vector<Predicted>& predicted, const Targets& targets,
                              const std::vector<std::size_t>& copies, Model& model);
 
-// Scores in the target's own unit; predictions that are NaN are left out.
+// Scores in the target's own unit; predictions that are NaN are left out. Tails: see score().
 Metrics score_target(const std::vector<Predicted>& predicted, const Targets& targets,
-                     const Encoder& encoder, std::size_t target);
+                     const Encoder& encoder, std::size_t target, std::span<const Tails> tails = {});
 // Mean over rows and targets; the targets are standardised, the likelihood is not.
 double mean_nll(const std::vector<Predicted>& predicted, const Targets& targets,
                 const Encoder& encoder);

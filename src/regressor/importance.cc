@@ -32,21 +32,6 @@ constexpr double draws_of_a_target = 64;
 constexpr double outer_share = 0.05;  // of the draws, below and above the range
 constexpr std::uint64_t seed = 1;
 
-// Where a column's inputs stand in a row.
-struct Place {
-  std::size_t first, width;
-};
-
-std::vector<Place> places_of(const Encoder& encoder) {
-  std::vector<Place> places;
-  std::size_t first = 0;
-  for (const FeatureColumn& feature : encoder.features) {
-    places.push_back({first, feature.width()});
-    first += feature.width();
-  }
-  return places;
-}
-
 // The rows of all walks from one row to another: for every pair one more than there are columns.
 struct Walks {
   std::size_t pairs = 0;
@@ -77,7 +62,7 @@ class Chosen {
 
 Walks walks_over(std::span<const double> inputs, const std::vector<double>& weights,
                  const Encoder& encoder) {
-  const std::vector<Place> places = places_of(encoder);
+  const std::vector<Place> places = encoder.places();
   const std::size_t width = encoder.width();
   const Chosen rows(inputs.size() / width, weights);
   Walks walks{std::clamp(rows_of_all_walks / (places.size() + 1), least_pairs, most_pairs)};
@@ -95,7 +80,7 @@ Walks walks_over(std::span<const double> inputs, const std::vector<double>& weig
     walks.inputs.insert(walks.inputs.end(), now.begin(), now.end());
     for (const std::size_t column : order) {
       const Place& place = places[column];
-      std::copy_n(to + place.first, place.width,
+      std::copy_n(to + place.first, place.feature.width(),
                   now.begin() + static_cast<std::ptrdiff_t>(place.first));
       walks.inputs.insert(walks.inputs.end(), now.begin(), now.end());
       walks.columns.push_back(column);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <set>
 
@@ -11,10 +10,11 @@
 
 #include "belief/joint_arrays.h"
 #include "data/message.h"
+#include "data/safetensors.h"
+#include "data/strict_json.h"
 #include "regressor/fit.h"
 #include "regressor/model_json.h"
-#include "regressor/safetensors.h"
-#include "regressor/strict_json.h"
+#include "regressor/older_formats.h"
 
 namespace dma {
 
@@ -146,18 +146,6 @@ void check_calibrations(const SafetensorsFile& file, const std::vector<Calibrati
           "its calibration is not valid");
 }
 
-std::vector<Calibration> calibrations_of_noise(const Json& json, int version) {
-  std::vector<Calibration> all;
-  for (const Json& shape : json) {
-    Calibration one;
-    shape.at("shift").get_to(one.noise_shift);
-    shape.at("spread").get_to(one.noise_spread);
-    if (version == 13) shape.at("of_one").get_to(one.of_one);
-    all.push_back(one);
-  }
-  return all;
-}
-
 std::vector<std::size_t> read_sizes(const SafetensorsFile& file, const std::string& name) {
   const auto numbers = file.read<std::uint64_t>(name, file.shape(name));
   return {numbers.begin(), numbers.end()};
@@ -176,80 +164,21 @@ int format_version(const SafetensorsFile& file) {
             std::to_string(model_format_version) + "; use the version of dma that wrote it");
 }
 
-// Every row counted once.
-void complete_weights(Json& report) {
-  report["copies"] = report["rows_without_weight"] = std::size_t{0};
-  for (Json& metrics : report.at("cavity")) {
-    metrics["weight"] = metrics.at("values");
-    Json& classes = metrics.at("classes");
-    if (!classes.is_null()) classes["weight"] = classes.at("rows");
-  }
-}
-
-// Marks what an older format lacks as unknown; unknown numbers are NaN.
-void complete(Json& report, int version) {
-  if (version < 11) report["shapes"] = Json::array();
-  for (Json& shape : report.at("shapes")) {
-    if (version < 18) shape["ramps"] = std::size_t{0};
-    if (shape.at("held_out_nll").is_null()) {
-      shape["held_out_nll"] = std::numeric_limits<double>::quiet_NaN();
-    }
-  }
-  if (report.at("train_nll").is_null()) {
-    report["train_nll"] = std::numeric_limits<double>::quiet_NaN();
-  }
-  if (version < 8) {
-    report.at("certificate")["negative_messages"] = nullptr;
-    report.at("certificate")["joint"] = nullptr;
-  }
-  if (version < 16) {
-    for (Json& metrics : report.at("cavity")) metrics["classes"] = nullptr;
-  }
-  if (version < 17) complete_weights(report);
-  if (version >= 6) {
-    report["seconds"] = report["sweep_seconds"] = std::numeric_limits<double>::quiet_NaN();
-  }
-  if (version < 5) {
-    report["stream"] = false;
-    report["sweep_seconds"] = 0;
-  }
-  if (version > 2) return;
-  report["training"] = Json::array();
-  report["rows_changed"] = std::size_t{0};
-  for (Json& metrics : report.at("cavity")) metrics["coverage_curve"] = Json::array();
-}
-
-void make_targets_numbers(Json& json) {
-  json.at("options")["kind"] = TargetKind::number;
-  for (Json& target : json.at("encoder").at("targets")) {
-    target["kind"] = TargetKind::number;
-    target["classes"] = target["class_rows"] = Json::array();
-    target["text"] = false;
-  }
-}
-
-// Numbers were predicted anywhere. Rare categories shared a column if there were 50 others.
-void complete_bounds_and_others(Json& json) {
-  const Json none = Bounds{};
-  json.at("options")["bounds"] = none;
-  for (Json& target : json.at("encoder").at("targets")) target["bounds"] = none;
-  constexpr std::size_t most = 50;
-  for (Json& feature : json.at("encoder").at("features")) {
-    const Json& categories = feature.at("categories");
-    const bool has_empty = !categories.empty() && categories.back() == "";
-    feature["others"] = categories.size() - (has_empty ? 1 : 0) >= most;
-  }
-}
-
-// Before format 9 the epochs of a joint belief were those of its first stage, and 40 was the default; three settled epochs
-// ended it, and one ended the fit of independent weights.
-void translate(RegressorOptions& options) {
-  if (options.belief == BeliefKind::joint) {
-    constexpr std::size_t usual = 40;
-    constexpr std::size_t later_stages = 65;
-    options.epochs = options.epochs == usual ? 0 : options.epochs + later_stages;
-  }
-  if (options.patience == 0) options.patience = options.belief == BeliefKind::joint ? 3 : 1;
+void check_effects(const SafetensorsFile& file, const FeatureColumn& feature) {
+  const auto at_least_0 = [](double value) { return value >= 0 && std::isfinite(value); };
+  const auto is_sound = [&](const Effects& effects) {
+    return at_least_0(effects.between) && effects.within > 0 && std::isfinite(effects.within) &&
+           effects.sums.size() == feature.value_weights.size() &&
+           std::all_of(effects.sums.begin(), effects.sums.end(),
+                       [](double sum) { return std::isfinite(sum); });
+  };
+  const std::size_t values = feature.has_effects() ? feature.categories.size() : 0;
+  require(file,
+          feature.value_weights.size() == values &&
+              (values == 0 || feature.kind == ColumnKind::categorical) &&
+              std::all_of(feature.value_weights.begin(), feature.value_weights.end(), at_least_0) &&
+              std::all_of(feature.effects.begin(), feature.effects.end(), is_sound),
+          "the effects of a feature are not valid");
 }
 
 void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
@@ -282,6 +211,7 @@ void check_encoder(const SafetensorsFile& file, const Encoder& encoder) {
             "a feature that is no date has parts of one");
     const std::set<std::string> different(feature.categories.begin(), feature.categories.end());
     require(file, different.size() == feature.categories.size(), "a category appears twice");
+    check_effects(file, feature);
   }
 }
 
@@ -387,29 +317,10 @@ void read_probabilities_below(const SafetensorsFile& file, const Json& json, Mod
 
 Model model_from(const SafetensorsFile& file, int version) {
   Json json = detail::parse_json(file.metadata("model"), deepest);
-  complete(json.at("report"), version);
+  detail::complete(json, version);
   Model model;
-  if (version < 11) json.at("options")["seconds"] = 0;
-  if (version < 16) make_targets_numbers(json);
-  if (version < 17) {
-    json.at("options")["weight"] = json.at("encoder")["weight"] = "";
-    for (Json& target : json.at("encoder").at("targets")) {
-      target["reason"] = "";
-      target["largest"] = 0;
-    }
-  }
-  if (version < 18) {
-    json.at("options")["keep_ids"] = true;
-    json.at("encoder")["decimal_comma"] = false;
-    for (Json& feature : json.at("encoder").at("features")) feature["parts"] = Json::array();
-  }
-  if (version < 18) complete_bounds_and_others(json);
   model.options = options_from(json.at("options"));
-  if (version < 9) translate(model.options);
   detail::validate(model.options);
-  if (version < 12) {
-    for (Json& feature : json.at("encoder").at("features")) feature["reach"] = 0;
-  }
   json.at("encoder").get_to(model.encoder);
   check_encoder(file, model.encoder);
   json.at("report").get_to(model.report);
@@ -428,16 +339,9 @@ Model model_from(const SafetensorsFile& file, int version) {
   } else {
     read_members(file, json.at("members"), model);
   }
-  if (version >= 18) read_probabilities_below(file, json, model);
+  read_probabilities_below(file, json, model);
   if (joint) {
-    if (version < 14) {
-      model.calibrations = calibrations_of_noise(json.at("noise_shapes"), version);
-    } else {
-      if (version == 14) {
-        for (Json& calibration : json.at("calibrations")) calibration["prior_precision"] = 0;
-      }
-      json.at("calibrations").get_to(model.calibrations);
-    }
+    json.at("calibrations").get_to(model.calibrations);
     check_calibrations(file, model.calibrations, targets);
   }
   for (std::size_t k = 0; version >= 18 && k < targets; ++k) {

@@ -84,13 +84,22 @@ std::vector<Ramp> ramps_between(const std::vector<Knots>& all) {
   return ramps;
 }
 
+using Pair = std::pair<std::size_t, std::size_t>;
+
+std::vector<Pair> pairs_of(const std::vector<UncertainInput>& all) {
+  std::vector<Pair> pairs;
+  for (const auto& [mean, deviation] : all) pairs.emplace_back(mean, deviation);
+  return pairs;
+}
+
 }  // namespace
 
 StrictJson to_json(const Architecture& architecture) {
   return {{"widths", architecture.widths},
           {"slopes", architecture.slopes},
           {"bias", architecture.bias},
-          {"knots", knots_of(architecture.ramps)}};
+          {"knots", knots_of(architecture.ramps)},
+          {"uncertain", pairs_of(architecture.uncertain)}};
 }
 
 Architecture architecture_from(const StrictJson& json) {
@@ -100,6 +109,11 @@ Architecture architecture_from(const StrictJson& json) {
   json.at("bias").get_to(architecture.bias);
   if (json.contains("knots")) {  // from format 18 on
     architecture.ramps = ramps_between(json.at("knots").get<std::vector<Knots>>());
+  }
+  if (json.contains("uncertain")) {  // from format 19 on
+    for (const auto& [mean, deviation] : json.at("uncertain").get<std::vector<Pair>>()) {
+      architecture.uncertain.push_back({mean, deviation});
+    }
   }
   return architecture;
 }

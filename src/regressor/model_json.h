@@ -6,7 +6,7 @@
 
 #include <dma/regressor/model.h>
 
-#include "regressor/strict_json.h"
+#include "data/strict_json.h"
 
 namespace dma {
 
@@ -66,8 +66,9 @@ inline void from_json(const detail::StrictJson& json, Bounds& bounds) {
   if (!json.at("high").is_null()) json.at("high").get_to(bounds.high);
   json.at("assumed").get_to(bounds.assumed);
 }
+DMA_MEMBERS_AS_JSON(Effects, between, within, sums)
 DMA_MEMBERS_AS_JSON(FeatureColumn, name, kind, mean, deviation, reach, indicator, text, dates,
-                    parts, categories, others)
+                    parts, categories, others, value_weights, effects)
 NLOHMANN_JSON_SERIALIZE_ENUM(TargetKind, {{TargetKind::automatic, "auto"},
                                           {TargetKind::number, "number"},
                                           {TargetKind::classes, "class"},

@@ -10,6 +10,7 @@
 #include "data/cells.h"
 #include "data/message.h"
 #include "data/utf8.h"
+#include "regressor/effects.h"
 #include "regressor/fit.h"
 #include "regressor/kind.h"
 #include "regressor/mixture.h"
@@ -68,7 +69,7 @@ bool is_of_number(const RegressorOptions& options) {
 
 }  // namespace
 
-EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
+EncoderBuilder detail::encoder_builder(const RegressorOptions& options, bool effects) {
   const bool is_number = options.kind == TargetKind::automatic && is_of_number(options);
   return EncoderBuilder({.targets = options.target,
                          .kind = is_number ? TargetKind::number : options.kind,
@@ -76,6 +77,7 @@ EncoderBuilder detail::encoder_builder(const RegressorOptions& options) {
                          .features = options.features,
                          .drop = options.drop,
                          .categorical = options.categorical,
+                         .effects = effects,
                          .keep_ids = options.keep_ids,
                          .bounds = options.bounds});
 }
@@ -102,12 +104,18 @@ std::array<double, 4> FitReport::cavity_coverage() const {
 
 Encoder Regressor::encoder_for(const Table& table, const RegressorOptions& options) {
   detail::validate(options);
-  const auto fit = [&](TargetKind kind) {
+  const auto fit_with = [&](TargetKind kind, bool effects) {
     RegressorOptions own = options;
     own.kind = kind;
-    EncoderBuilder builder = detail::encoder_builder(own);
+    EncoderBuilder builder = detail::encoder_builder(own, effects);
     builder.add(table);
     return detail::finish(builder, table.source);
+  };
+  const auto fit = [&](TargetKind kind) {
+    Encoder encoder = fit_with(kind, detail::may_be_joint(options));
+    const bool without =
+        encoder.has_effects() && !detail::wants_joint(encoder, options, table.rows());
+    return without ? fit_with(kind, false) : encoder;
   };
   Encoder encoder = fit(options.kind);
   const bool is_open = options.kind == TargetKind::automatic &&
@@ -129,9 +137,10 @@ Regressor Regressor::fit(Table table, Encoder encoder, const RegressorOptions& o
                          const OnProgress& progress, const Checkpoint& checkpoint) {
   detail::validate(options);
   const auto start = std::chrono::steady_clock::now();
-  EncodedRows encoded = encoder.encode(table);
+  EncodedRows encoded = encoder.encode_values(table);
   table = {};  // room for the trainers' copies
   detail::merge_copies(encoded);
+  detail::learn_effects(encoder, encoded);
   detail::shuffle(encoded, options.seed);
   const Rows rows{encoded.rows, std::move(encoded.inputs), std::move(encoded.targets),
                   std::move(encoded.weights)};
@@ -202,6 +211,12 @@ Tails Regressor::calibrated_tails(double level, std::size_t target) const {
                   std::to_string(below.size()));
 }
 
+std::vector<Tails> Regressor::calibrated_curve(std::size_t target) const {
+  std::vector<Tails> tails;
+  for (const double level : Metrics::curve_levels) tails.push_back(calibrated_tails(level, target));
+  return tails;
+}
+
 void Regressor::calibrate_intervals(const Table& table) {
   const EncodedRows rows = encoder().encode(table, UseWeights::if_there);
   detail::set_probabilities_below(predict_encoded(rows, model_.options.threads),
@@ -218,7 +233,8 @@ void Regressor::set_bounds(const Bounds& bounds) {
   }
 }
 
-std::vector<Metrics> Regressor::evaluate(const Table& table, std::size_t threads) const {
+std::vector<Metrics> Regressor::evaluate(const Table& table, std::size_t threads,
+                                         Intervals intervals) const {
   const EncodedRows rows = encoder().encode(table, UseWeights::if_there);
   if (rows.rows == 0) {
     throw DataError(table.source + ": no row has a target" +
@@ -227,7 +243,10 @@ std::vector<Metrics> Regressor::evaluate(const Table& table, std::size_t threads
   const auto predicted = predict_encoded(rows, threads);
   std::vector<Metrics> metrics;
   for (std::size_t k = 0; k < encoder().targets.size(); ++k) {
-    metrics.push_back(detail::score_target(predicted, {rows.targets, rows.weights}, encoder(), k));
+    std::vector<Tails> tails;
+    if (intervals == Intervals::calibrated) tails = calibrated_curve(k);
+    metrics.push_back(
+        detail::score_target(predicted, {rows.targets, rows.weights}, encoder(), k, tails));
   }
   return metrics;
 }

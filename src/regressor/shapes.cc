@@ -719,7 +719,7 @@ std::vector<Architecture> default_shapes(const Architecture& like, bool classes,
   if (classes) {
     all = {{{}, false}, {{}, true}, {{5}, true}, {{20, 20}, false}};
   } else {
-    all = {{{5}, false}, {{20}, false}, {{20, 20}, false}, {{30, 30, 30}, false}};
+    all = {{{5}, false}, {{20}, false}, {{20}, true}, {{20, 20}, false}, {{30, 30, 30}, false}};
   }
   std::vector<Architecture> shapes;
   for (const auto& [hidden, ramps] : all) {

@@ -36,10 +36,10 @@ struct FittedShapes {
   std::vector<Predicted> held_out;
 };
 
-// Default shapes for a table of so many rows, from shallow to deep. Classes are often on two sides of a plane, so that they
-// have one without hidden units, and their columns often matter by steps, so that two shapes have the ramps of `like`; the
-// deepest of numbers tells them apart no better (docs/classes.md). With many rows shapes have fewer units, so that an epoch
-// stays affordable; one that would be like a smaller one is left out.
+// Default shapes for a table of so many rows, from shallow to deep. Columns often matter by steps, so that some shapes have
+// the ramps of `like`. Classes are often on two sides of a plane, so that they have one without hidden units; the deepest of
+// numbers tells them apart no better (docs/classes.md). With many rows shapes have fewer units, so that an epoch stays
+// affordable; one that would be like a smaller one is left out.
 std::vector<Architecture> default_shapes(const Architecture& like, bool classes, std::size_t rows);
 
 // Networks of each shape for a table of so many rows.

@@ -407,7 +407,7 @@ StreamedTable look_through(const StreamedFile& file, const RegressorOptions& opt
   std::optional<EncoderBuilder> builder;
   std::optional<HeldOutRows> split;
   const auto begin = [&] {
-    builder.emplace(detail::encoder_builder(options));
+    builder.emplace(detail::encoder_builder(options, false));
     split.emplace(file.holdout, options.seed, options.target, options.weight);
     result.rows = 0;
     result.notes = {};

@@ -165,13 +165,8 @@ Predicted of_classes(const TargetColumn& target, Predicted mixed, double is_new)
 
 class Unseen {
  public:
-  Unseen(const Encoder& encoder, const EncodedRows& rows) : encoder_(encoder), rows_(rows) {
-    std::size_t offset = 0;
-    for (const FeatureColumn& feature : encoder.features) {
-      offsets_.push_back(offset);
-      offset += feature.width();
-    }
-    width_ = offset;
+  Unseen(const Encoder& encoder, const EncodedRows& rows)
+      : encoder_(encoder), rows_(rows), width_(encoder.width()), places_(encoder.places()) {
     values_.resize(encoder.features.size());
     for (const UnseenCell& cell : rows.unseen) {
       std::vector<Value>& values = values_[cell.feature];
@@ -197,7 +192,7 @@ class Unseen {
     for (std::size_t c = 0; c < row.cells.size(); ++c) {
       const std::size_t feature = row.cells[c].feature;
       const Value& value = values_[feature][variant.values[c]];
-      std::copy(value.inputs.begin(), value.inputs.end(), own + offsets_[feature]);
+      std::copy(value.inputs.begin(), value.inputs.end(), own + places_[feature].first);
     }
   }
 
@@ -242,8 +237,8 @@ class Unseen {
 
   const Encoder& encoder_;
   const EncodedRows& rows_;
-  std::size_t width_ = 0;
-  std::vector<std::size_t> offsets_;        // of the features' inputs
+  std::size_t width_;
+  std::vector<Place> places_;
   std::vector<std::vector<Value>> values_;  // by feature, of those with unseen cells
 };
 

@@ -77,6 +77,20 @@ void expect_product(const Matrix& found, const Matrix& a, const Matrix& b, const
       << (found - expected).cwiseAbs().maxCoeff();
 }
 
+// The lower triangle only, if so said.
+void expect_by_entry(const Matrix& found, const Matrix& start, const Matrix& a, const Matrix& b,
+                     const Matrix& d, const Matrix& e, Part part = Part::all) {
+  const Matrix expected = start + (a * b).cwiseProduct(d * e);
+  const Matrix size = (a.cwiseAbs() * b.cwiseAbs()).cwiseProduct(d.cwiseAbs() * e.cwiseAbs());
+  const Matrix bound =
+      (2.0 * static_cast<double>(a.cols() + d.cols() + 3) * epsilon) * (start.cwiseAbs() + size);
+  for (Eigen::Index j = 0; j < found.cols(); ++j) {
+    for (Eigen::Index i = part == Part::lower ? j : 0; i < found.rows(); ++i) {
+      ASSERT_LE(std::abs(found(i, j) - expected(i, j)), bound(i, j)) << i << " " << j;
+    }
+  }
+}
+
 class Dense : public testing::TestWithParam<std::int64_t> {
  private:
   const kernels::OnInstructionSet chosen_{GetParam()};
@@ -177,6 +191,29 @@ TEST_P(Dense, SquaresAreEigensInTheLowerTriangle) {
   }
 }
 
+TEST_P(Dense, ProductsByEntryAreEigens) {
+  for (const Eigen::Index size : sizes) {
+    for (const Eigen::Index terms : {Eigen::Index{1}, Eigen::Index{14}, size + 300}) {
+      const Matrix a = drawn(size, terms, 1);
+      const Matrix b = drawn(terms, size / 2 + 1, 2);
+      const Matrix d = drawn(size, 9, 3);
+      const Matrix e = drawn(9, size / 2 + 1, 4);
+      const Matrix start = drawn(size, b.cols(), 5);
+      Matrix c = start;
+      add_by_entry({operand(a), operand(b)}, {operand(d), operand(e)}, target(c));
+      expect_by_entry(c, start, a, b, d, e);
+    }
+    const Matrix a = drawn(size, 33, 6);
+    const Matrix d = drawn(size, 5, 7);
+    const Matrix start = drawn(size, size, 8);
+    Matrix c = marked_above(start);
+    add_by_entry({operand(a), operand(a).transposed()}, {operand(d), operand(d).transposed()},
+                 target(c), Part::lower);
+    EXPECT_TRUE(still_marked_above(c)) << size;
+    expect_by_entry(c, start, a, a.transpose(), d, d.transpose(), Part::lower);
+  }
+}
+
 TEST_P(Dense, TheFactorAndItsInverseAreEigens) {
   for (const Eigen::Index size : sizes) {
     const Matrix p = positive(size, 8);
@@ -260,6 +297,18 @@ TEST_P(Dense, AnEntryHasTheSameBitsWhereverItStands) {
     Matrix part = Matrix::Zero(count, 90);
     add_product(operand(rows), operand(b), target(part));
     EXPECT_EQ(part, all.middleRows(row, count));
+  }
+  const Matrix d = drawn(100, 6, 14);
+  const Matrix e = drawn(6, 90, 15);
+  const Matrix start = drawn(100, 90, 16);
+  Matrix by_entry = start;
+  add_by_entry({operand(a), operand(b)}, {operand(d), operand(e)}, target(by_entry));
+  for (Eigen::Index row = 0; row < 100; row += 7) {
+    const Eigen::Index count = std::min<Eigen::Index>(7, 100 - row);
+    const Matrix rows = a.middleRows(row, count), other_rows = d.middleRows(row, count);
+    Matrix part = start.middleRows(row, count);
+    add_by_entry({operand(rows), operand(b)}, {operand(other_rows), operand(e)}, target(part));
+    EXPECT_EQ(part, by_entry.middleRows(row, count));
   }
 }
 

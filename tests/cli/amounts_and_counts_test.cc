@@ -119,6 +119,7 @@ TEST(Amounts, FromFitToReport) {
   EXPECT_EQ(run("plot " + model + " " + data).status, 0);
   const json page = parsed(run("report " + model + " --data " + data + " --json"));
   for (const json& point : page["figures"]["response"]) EXPECT_GT(point["epistemic_lower"], 0);
+  EXPECT_EQ(page["target_scale"], "log");
   const std::string wrong = shell_word(scratch.file("wrong.csv", "size,price\n1,3\n2,0\n"));
   expect_refusal(run("evaluate " + model + " " + wrong),
                  "line 3, column 'price': '0' is not positive, and an amount must be");

@@ -13,6 +13,8 @@ namespace {
 
 using dma::test::content;
 using dma::test::expect_refusal;
+using dma::test::Fit;
+using dma::test::fit_once;
 using dma::test::Outcome;
 using dma::test::parsed;
 using dma::test::quick;
@@ -44,9 +46,9 @@ class Fruit : public testing::Test {
  protected:
   void SetUp() override {
     data_ = shell_word(scratch_.file("fruit.csv", fruit_csv(90, 1)));
-    model_ = shell_word(scratch_.path("m"));
-    fitted_ = run("fit " + data_ + " --target fruit --model " + model_ + quick);
-    ASSERT_EQ(fitted_.status, 0) << fitted_.err;
+    const Fit& fit = fit_once("fruit.csv", fruit_csv(90, 1), "--target fruit" + quick);
+    fitted_ = fit.outcome;
+    model_ = shell_word(scratch_.file("m", fit.model));
   }
 
   Scratch scratch_;

@@ -96,6 +96,26 @@ void expect_scores(const json& page, const std::string& region, const Metrics& m
   EXPECT_NEAR(sum, 1, 1e-12);
 }
 
+// A row of squares per input would be longer than anybody reads.
+TEST(Report, DrawsNoWeightsOfManyInputs) {
+  const Scratch scratch;
+  std::string csv = "y";
+  for (int k = 0; k < 80; ++k) csv += ",x" + std::to_string(k);
+  for (int n = 0; n < 30; ++n) {
+    csv += "\n" + std::to_string(n * n % 17);
+    for (int k = 0; k < 80; ++k) csv += ',' + std::to_string((n + 1) * (k + 2) % 13);
+  }
+  const std::string model = scratch.path("m.safetensors");
+  const std::string data = scratch.file("wide.csv", csv + '\n');
+  ASSERT_EQ(run("fit " + shell_word(data) + " --target y --kind number --model " +
+                shell_word(model) + " --hidden 2 --epochs 1 --ensemble 2")
+                .status,
+            0);
+  const json page = page_of(model);
+  EXPECT_TRUE(figure(page, "weights").empty());
+  EXPECT_EQ(fact(page, "weights drawn"), "none: there are too many");
+}
+
 TEST(Report, SaysWhatItIsAbout) {
   const Fitted fitted;
   const json page = page_of(fitted.model);
@@ -104,7 +124,7 @@ TEST(Report, SaysWhatItIsAbout) {
   EXPECT_EQ(page.at("model"), "m.safetensors");
   EXPECT_EQ(fact(page, "rows"), "100");
   EXPECT_EQ(fact(page, "network"), "2-8-1, 33 weights, 2 members, joint belief");
-  EXPECT_EQ(fact(page, "shape 8").find("100 % of the mixture; 33 weights"), 0U);
+  EXPECT_EQ(fact(page, "shape 8").find("carries 100 %; 33 weights"), 0U);
   EXPECT_EQ(fact(page, "epochs"), "20: the limit given");
   EXPECT_EQ(fact(page, "changed since"), "");
   for (const json& entry : page.at("facts")) EXPECT_TRUE(entry.at("value").is_string()) << entry;
@@ -265,7 +285,7 @@ TEST(Report, RespondsToColumnsOfEveryKind) {
   for (std::size_t n = 0; n < 41; ++n) expect_predicted(points[n], predicted[n], 1e-4);
 }
 
-// Rare values share a column, which is shown because rows were learnt there.
+// Rare values share an input of independent weights, which is shown because rows were learnt there.
 TEST(Report, ShowsOthersIfTheyWereLearnt) {
   const Scratch scratch;
   std::string text = "kind,y\n";
@@ -274,11 +294,38 @@ TEST(Report, ShowsOthersIfTheyWereLearnt) {
   }
   const std::string path = scratch.path("m");
   ASSERT_EQ(run("fit " + shell_word(scratch.file("t.csv", text)) + " --target y --model " +
-                shell_word(path) + " --categorical kind" + quick)
+                shell_word(path) + " --categorical kind --belief independent" + quick)
                 .status,
             0);
   const json response = figure(page_of(path), "response");
   EXPECT_EQ(where(response, "x", "(other)").size(), 1U);
+}
+
+// New values of the rows that are shown were not learnt, and no row with one is typical; those of an update were.
+TEST(Report, ShowsNoOthersThatWereNotLearnt) {
+  const Scratch scratch;
+  std::string text = "kind,size,y\n";
+  for (int n = 0; n < 60; ++n) {
+    text +=
+        (n % 3 == 0 ? "red," : "blue,") + std::to_string(n % 7) + "," + std::to_string(n) + "\n";
+  }
+  const std::string path = scratch.file(
+      "m", dma::test::fit_once("t.csv", text, "--target y --kind number" + quick).model);
+  std::string rows = "kind,size,y\n";
+  for (int n = 0; n < 9; ++n) rows += "green," + std::to_string(n % 7) + ",1\n";
+  const std::string data = shell_word(scratch.file("new.csv", rows + "red,1,2\n"));
+  const auto others = [&](const std::string& more) {
+    return where(figure(page_of(path, more), "response"), "x", "(other)").size();
+  };
+  EXPECT_EQ(others(""), 0U);
+  EXPECT_EQ(others("--data " + data), 0U);
+  const auto title = [&] {
+    return run("plot " + shell_word(path) + " " + data + " --input size").out;
+  };
+  EXPECT_NE(title().find("typical row: kind red\n"), std::string::npos) << title();
+  ASSERT_EQ(run("update " + shell_word(path) + " " + data).status, 0);
+  EXPECT_EQ(others(""), 1U);
+  EXPECT_NE(title().find("typical row: kind (other)\n"), std::string::npos) << title();
 }
 
 TEST(Report, SeveralTargetsAreToldApart) {

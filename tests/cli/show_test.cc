@@ -15,6 +15,8 @@
 namespace {
 
 using dma::test::expect_refusal;
+using dma::test::Fit;
+using dma::test::fit_once;
 using dma::test::Fitted;
 using dma::test::Outcome;
 using dma::test::parsed;
@@ -49,9 +51,10 @@ std::string cars_csv() {
 struct Cars {
   Scratch scratch;
   std::string data = shell_word(scratch.file("cars.csv", cars_csv()));
-  std::string model = shell_word(scratch.path("m"));
-  Outcome fitted = run("fit " + data + " --target price --kind number --model " + model +
-                       " --hidden 8 --epochs 60 --ensemble 3");
+  Fit fit = fit_once("cars.csv", cars_csv(),
+                     "--target price --kind number --hidden 8 --epochs 60 --ensemble 3");
+  Outcome fitted = fit.outcome;
+  std::string model = shell_word(scratch.file("m", fit.model));
 };
 
 // The numbers at the left of a picture.
@@ -85,12 +88,45 @@ TEST(Plot, TheOtherColumnsAreThoseOfATypicalRow) {
   EXPECT_FALSE(has(plot.out, "e+0")) << plot.out;
 }
 
+// Days of a weekly cycle that rises.
+std::string days_csv() {
+  std::string text = "day,size,y\n";
+  for (int n = 0; n < 84; ++n) {
+    const std::string month = n < 31 ? "01" : n < 59 ? "02" : "03";
+    const int day = n < 31 ? n : n < 59 ? n - 31 : n - 59;
+    text += "2023-" + month + (day < 9 ? "-0" : "-") + std::to_string(day + 1) + "," +
+            std::to_string(n * 7 % 10) + "," + std::to_string(n + (n % 7 == 0 ? 20 : 0)) + "\n";
+  }
+  return text;
+}
+
+TEST(Plot, DrawsAlongDates) {
+  const Scratch scratch;
+  const std::string data = shell_word(scratch.file("days.csv", days_csv()));
+  const std::string model = shell_word(scratch.file(
+      "m", fit_once("days.csv", days_csv(), "--target y --kind number" + quick).model));
+  const Outcome plot = run("plot " + model + " " + data + " --input day");
+  ASSERT_EQ(plot.status, 0) << plot.err;
+  EXPECT_TRUE(has(plot.out, "y by day, the other columns as in a typical row: size 4\n"))
+      << plot.out;
+  // Two days apart, 83 days in the middle: 142 days from 29 days before the first.
+  EXPECT_TRUE(has(plot.out, "\n            2022-12-04   ")) << plot.out;
+  EXPECT_TRUE(has(plot.out, "   2023-04-25\n")) << plot.out;
+  EXPECT_TRUE(has(plot.out, "   2023-01-19   ")) << plot.out;
+  EXPECT_TRUE(has(plot.out, "+" + std::string(14, ' ') + std::string(42, '=') + "  ")) << plot.out;
+  EXPECT_TRUE(has(plot.out, "o")) << "rows are drawn";
+  // Numbers come first, if no column is named.
+  EXPECT_TRUE(has(run("plot " + model + " " + data).out, "y by size"));
+  expect_refusal(run("plot " + model + " " + data + " --input q"), "it has day, size");
+}
+
 TEST(Plot, SaysWhichColumnsItCouldVary) {
   const Fitted fitted;
   const std::string plot = "plot " + shell_word(fitted.model) + " " + shell_word(fitted.data);
   expect_refusal(run(plot), "name the column to vary with --input; the model has a, b");
   expect_refusal(run(plot + " --input ''"), "name the column to vary with --input");
-  expect_refusal(run(plot + " --input q"), "the model has no column of numbers 'q'; it has a, b");
+  expect_refusal(run(plot + " --input q"),
+                 "the model has no column of numbers or dates 'q'; it has a, b");
 }
 
 TEST(Summary, SaysEverythingOnceInPlainNumbers) {
@@ -193,6 +229,7 @@ TEST(Report, BeginsWithWhatAPersonLooksFor) {
   const Cars cars;
   const json page = parsed(run("report --json " + cars.model + " --data " + cars.data));
   EXPECT_EQ(page["targets"], json({"price"}));
+  EXPECT_EQ(page["target_scale"], "linear");
   const json& predicted = page["figures"]["predicted"];
   ASSERT_EQ(predicted.size(), 240U);  // each row left out, and as it is given
   EXPECT_EQ(predicted[0]["region"], "training rows, left out in turn");

@@ -12,6 +12,8 @@ namespace {
 
 using dma::test::content;
 using dma::test::expect_refusal;
+using dma::test::Fit;
+using dma::test::fit_once;
 using dma::test::Outcome;
 using dma::test::parsed;
 using dma::test::run;
@@ -45,17 +47,19 @@ struct Both {
   std::vector<double> weights = dma::test::whole_weights(60, 2);
   std::string data = scratch.file("weights.csv", weighted_csv(60, 1, weights, false));
   std::string copies = scratch.file("copies.csv", weighted_csv(60, 1, weights, true));
-  std::string weighted = scratch.path("weighted.safetensors");
-  std::string repeated = scratch.path("repeated.safetensors");
+  std::string weighted, repeated;
   json weighted_fit, repeated_fit;
 
   explicit Both(const std::string& more = "") {
-    weighted_fit = parsed(fit(data, weighted, "--weight w " + more));
-    repeated_fit = parsed(fit(copies, repeated, more));
-  }
-  Outcome fit(const std::string& rows, const std::string& model, const std::string& more) const {
-    return run("fit " + shell_word(rows) + " --target y --json --model " + shell_word(model) +
-               fast + more);
+    const auto fit = [&](const std::string& name, const std::string& options) -> const Fit& {
+      return fit_once(name, content(scratch.path(name)), "--target y --json" + fast + options);
+    };
+    const Fit& by_weight = fit("weights.csv", "--weight w " + more);
+    const Fit& by_copies = fit("copies.csv", more);
+    weighted_fit = parsed(by_weight.outcome);
+    repeated_fit = parsed(by_copies.outcome);
+    weighted = scratch.file("weighted.safetensors", by_weight.model);
+    repeated = scratch.file("repeated.safetensors", by_copies.model);
   }
   json evaluate(const std::string& model, const std::string& rows) const {
     return parsed(run("evaluate " + shell_word(model) + " " + shell_word(rows) + " --json"));

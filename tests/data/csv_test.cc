@@ -546,6 +546,24 @@ TEST(CsvStrays, HowManyAreAFew) {
   EXPECT_TRUE(is_text(0, 1));
 }
 
+// Of 244 cells.
+void expect_one_stray(const Table& table, std::size_t place) {
+  const Column& column = table.columns[0];
+  EXPECT_EQ(column.stray.count, 1U);
+  EXPECT_EQ(column.stray.line, place + 2);
+  EXPECT_EQ(column.stray.value, "unknown");
+  EXPECT_TRUE(column.empty(place));
+  ReadingNotes notes;
+  notes.add(table);
+  EXPECT_EQ(notes.columns[0].filled, 243U);
+  EXPECT_EQ(notes.stray_cells(), 1U);
+}
+
+std::string refusal_of_one_stray(std::size_t place, const std::string& kind) {
+  return ", line " + std::to_string(place + 2) + ", column 'x': 'unknown' is not a " + kind +
+         ", but 243 of 244 cells are; correct it, or leave out --strict";
+}
+
 // Wherever the stray cells stand, and however the file is divided.
 TEST(CsvStrays, AreCountedAndNamed) {
   for (const std::size_t place : {0U, 1U, 48U, 243U}) {
@@ -555,24 +573,45 @@ TEST(CsvStrays, AreCountedAndNamed) {
     }
     for (const std::size_t block : {1U, 100U, 1U << 20U}) {
       const Table table = read(content, {.block = block});
-      const Column& column = table.columns[0];
-      ASSERT_FALSE(column.is_text);
-      EXPECT_EQ(column.stray.count, 1U);
-      EXPECT_EQ(column.stray.line, place + 2);
-      EXPECT_EQ(column.stray.value, "unknown");
-      EXPECT_TRUE(column.empty(place));
-      EXPECT_EQ(column.numbers[100], 100.5);
-      ReadingNotes notes;
-      notes.add(table);
-      EXPECT_EQ(notes.columns[0].numbers, 243U);
-      EXPECT_EQ(notes.stray_cells(), 1U);
+      ASSERT_FALSE(table.columns[0].is_text);
+      EXPECT_EQ(table.columns[0].numbers[100], 100.5);
+      expect_one_stray(table, place);
     }
-    EXPECT_EQ(error_of(content, {.strict = true}),
-              ", line " + std::to_string(place + 2) +
-                  ", column 'x': 'unknown' is not a number, but 243 of 244 cells are; correct it, "
-                  "or leave out --strict");
+    EXPECT_EQ(error_of(content, {.strict = true}), refusal_of_one_stray(place, "number"));
     EXPECT_TRUE(read(content, {.plain = {"x"}}).columns[0].is_text);
   }
+}
+
+TEST(CsvStrays, AmongDates) {
+  for (const std::size_t place : {0U, 1U, 48U, 243U}) {
+    std::string content = "x,y\n";
+    for (std::size_t row = 0; row < 244; ++row) {
+      const std::string day = std::to_string(row % 28 + 1);
+      content +=
+          (row == place ? "unknown"s : day + (row % 2 == 0 ? "/1/2024" : ".2.2023")) + ",1\n";
+    }
+    for (const std::size_t block : {1U, 100U, 1U << 20U}) {
+      const Table table = read(content, {.block = block});
+      ASSERT_TRUE(table.columns[0].is_text);
+      expect_one_stray(table, place);
+    }
+    EXPECT_EQ(error_of(content, {.strict = true}), refusal_of_one_stray(place, "date"));
+    const File file(content);
+    ReadingNotes notes;
+    read_csv_pieces(
+        file.path(), {}, 50, [&] { notes = {}; }, [&](const Table& piece) { notes.add(piece); });
+    EXPECT_EQ(notes.stray_cells(), 1U);
+    EXPECT_EQ(notes.columns[0].filled, 243U);
+    EXPECT_EQ(read(content, {.text = {"x"}}).columns[0].stray.count, 0U);
+    EXPECT_EQ(read(content, {.plain = {"x"}}).columns[0].stray.count, 0U);
+  }
+  // Where it is known, there is no limit.
+  const CsvOptions known = {.columns = {{.name = "x", .type = CellType::text, .dates = true}}};
+  const std::string content = "x,y\n2024-01-02,1\nunknown,2\n,3\nsoon,4\n";
+  EXPECT_EQ(read(content, known).columns[0].stray.count, 2U);
+  CsvOptions strict = known;
+  strict.strict = true;
+  EXPECT_EQ(error_of(content, strict), ", line 3, column 'x': 'unknown' is not a date");
 }
 
 TEST(CsvStrays, WhereNumbersAreKnown) {

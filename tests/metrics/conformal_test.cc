@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
+#include <dma/metrics/metrics.h>
 #include <dma/metrics/predicted.h>
 #include <dma/special/random.h>
 
@@ -52,6 +54,33 @@ TEST(Conformal, SaysHowManyRowsALevelTakes) {
     EXPECT_TRUE(calibrated_tails(std::vector<double>(least, 0.5), level)) << level;
     EXPECT_FALSE(calibrated_tails(std::vector<double>(least - 1, 0.5), level)) << level;
   }
+}
+
+// The model says N(0, 3^2) of targets that are exponential: calibrated by many rows, its intervals hold others as they should.
+TEST(Conformal, CoverageIsThatOfTheTailsGiven) {
+  special::Random random(6);
+  std::vector<double> probabilities;
+  std::vector<double> targets;
+  for (int n = 0; n < 4000; ++n) {
+    targets.push_back(draw(random));
+    probabilities.push_back(Predicted{0, 0, 3}.cdf(draw(random)));
+  }
+  std::sort(probabilities.begin(), probabilities.end());
+  std::vector<Tails> tails;
+  std::vector<Tails> central;
+  for (const double level : Metrics::curve_levels) {
+    tails.push_back(*calibrated_tails(probabilities, level));
+    central.push_back({(1 - level) / 2, (1 + level) / 2});
+  }
+  const std::vector<Predicted> predicted(targets.size(), {0, 0, 3});
+  const Metrics calibrated = score(targets, predicted, {}, tails);
+  const Metrics usual = score(targets, predicted);
+  EXPECT_LT(calibrated.calibration_error, 0.03);
+  EXPECT_GT(usual.calibration_error, 0.1);
+  EXPECT_EQ(calibrated.nll, usual.nll);
+  EXPECT_EQ(score(targets, predicted, {}, central).coverage_curve, usual.coverage_curve);
+  tails.pop_back();
+  EXPECT_THROW((void)score(targets, predicted, {}, tails), std::invalid_argument);
 }
 
 }  // namespace

@@ -87,6 +87,6 @@ def test_streaming_blocks_are_judged_before_they_are_learnt(tmp_path):
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_an_unknown_option_is_an_error(name):
-    result = run(name, "--no-such-option")
+    result = run(name, "table.csv", "--no-such-option")  # some need a table
     assert result.returncode == 2
     assert "unrecognized arguments" in result.stderr

@@ -35,6 +35,22 @@ def quick(**options):
 # ------------------------------------------------------------------------------------------------- learning
 
 
+def test_learns_a_column_of_many_values_as_one_effect():
+    random = np.random.default_rng(1)
+    effects = random.normal(size=80)
+    towns = np.concatenate([np.arange(80), np.arange(80), np.repeat(0, 40)])
+    y = effects[towns] + 0.3 * random.normal(size=len(towns))
+    X = pd.DataFrame({"town": [f"town {k}" for k in towns], "x": random.normal(size=len(towns))})
+    model = quick().fit(X, y)
+    assert model.report_["layers"][0] == 3  # the effect, how uncertain it is, and x
+    rows = pd.DataFrame({"town": ["town 0", "town 1", "a new one"], "x": 0.0})
+    with pytest.warns(UserWarning, match="a new one"):
+        lower, upper = model.predict_interval(rows, 0.95)
+    frequent, rare, new = upper - lower
+    assert frequent < rare < new
+    assert_allclose(model.predict(rows[:1]), effects[0], atol=0.3)
+
+
 def test_learns_and_knows_how_well(wave):
     model = DMARegressor(random_state=1).fit(*wave)
     grid = np.linspace(-2.5, 2.5, 50)[:, None]
@@ -61,13 +77,19 @@ def test_shapes_are_weighed_for_every_output(wave):
     assert model.report_["shapes"] == model.shapes_
     for name in ("y0", "y1"):
         shapes = [shape for shape in model.shapes_ if shape["target"] == name]
-        assert {shape["hidden"] for shape in shapes} == {(5,), (20,), (20, 20), (30, 30, 30)}
+        assert sorted((shape["hidden"], shape["ramps"] > 0) for shape in shapes) == [
+            ((5,), False),
+            ((20,), False),
+            ((20,), True),
+            ((20, 20), False),
+            ((30, 30, 30), False),
+        ]
         weights = [shape["weight"] for shape in shapes]
         assert_allclose(sum(weights), 1)
         assert weights == sorted(weights, reverse=True)
     kept = [shape for shape in model.shapes_ if shape["weight"] > 0]
     assert model.report_["members"] == members_of(len(X)) * len(kept) == len(model.train_nll_curve_)
-    widths = (1, *kept[0]["hidden"], 1)
+    widths = (1 + kept[0]["ramps"], *kept[0]["hidden"], 1)
     assert kept[0]["weights"] == sum((inputs + 1) * units for inputs, units in zip(widths, widths[1:]))
     assert [mean.shape[1:] for mean in model.coefs_mean_] == list(zip(widths, widths[1:]))
 
@@ -338,7 +360,7 @@ def test_the_density_is_one_and_belongs_to_the_probabilities(apart):
         ends = [
             [model.predict_quantile([row], p)[0] for p in (tail, 1 - tail)] for tail in (1e-9, 1e-5, 1e-2)
         ]
-        grid = np.sort(np.concatenate([np.linspace(*pair, 3000) for pair in ends]))  # finest where most is
+        grid = np.sort(np.concatenate([np.linspace(*pair, 6000) for pair in ends]))  # finest where most is
         rows = np.tile(row, (len(grid), 1))
         density = np.exp(model.log_prob(rows, grid))
         steps = np.diff(grid) * (density[1:] + density[:-1]) / 2
@@ -349,19 +371,25 @@ def test_the_density_is_one_and_belongs_to_the_probabilities(apart):
 def test_samples_have_the_predicted_moments(wave):
     X, y = wave
     model = quick().fit(X, y)
-    mean, std, epistemic, _ = model.predict(X[:3], return_std=True, return_cov_parts=True)
+    mean, std = model.predict(X[:3], return_std=True)
     draws = model.sample_y(X[:3], 20000, random_state=0)
     assert draws.shape == (3, 20000)
     assert_allclose(draws.mean(axis=1), mean, atol=0.05 * std.max())
     below, above = np.quantile(draws, norm.cdf([-1, 1]), axis=1)
     assert_allclose((above - below) / 2, std, rtol=0.03)
-    functions = model.sample_y(X[[0, 0]], 500, random_state=0, noise=False)
-    assert_array_equal(functions[0], functions[1])  # one function has one value at one place
-    below, above = np.quantile(functions[0], norm.cdf([-1, 1]))
-    # What the noise leaves of std**2; with heavy tails not quite what the functions have themselves.
-    assert_allclose((above - below) / 2, np.sqrt(epistemic[0]), rtol=0.3)
     assert_array_equal(draws, model.sample_y(X[:3], 20000, random_state=0))
     assert not np.array_equal(draws, model.sample_y(X[:3], 20000, random_state=1))
+
+
+def test_functions_have_the_predicted_moments(wave):
+    """Without calibration the noise is a Gaussian: what it leaves of std**2 is the variance of the functions."""
+    X, y = wave
+    model = quick(calibration=False).fit(X, y)
+    mean, epistemic, _ = model.predict(X[:3], return_cov_parts=True)
+    functions = model.sample_y(X[[0, 1, 2, 0]], 20000, random_state=0, noise=False)
+    assert_array_equal(functions[0], functions[3])  # one function has one value at one place
+    assert_allclose(functions[:3].mean(axis=1), mean, atol=0.05 * np.sqrt(epistemic.max()))
+    assert_allclose(functions[:3].std(axis=1), np.sqrt(epistemic), rtol=0.05)
 
 
 def test_predict_of_many_rows_copies_no_input(wave):
@@ -443,6 +471,93 @@ def test_frames_of_the_nullable_types():
     words = X[["maker", "weight"]]
     strings = words.astype({"maker": "string"})
     assert_array_equal(quick().fit(words, y).predict(words), quick().fit(strings, y).predict(strings))
+
+
+def written_by_people(rows=60):
+    """A table of numbers, and the same as text with currency, thousands, words for empty cells and a stray one."""
+    random = np.random.default_rng(1)
+    size, price = random.uniform(20, 200, rows).round(2), random.uniform(100, 9999, rows).round(2)
+    numbers = pd.DataFrame({"size": size, "price": price})
+    text = pd.DataFrame({"size": [f"{s:.2f}" for s in size], "price": [f"${p:,.2f}" for p in price]})
+    for column, row, word in (
+        ("size", 7, "unknown"),
+        ("size", 5, "NA"),
+        ("price", 3, "n/a"),
+        ("price", 4, "-"),
+    ):
+        numbers.loc[row, column] = np.nan
+        text.loc[row, column] = word
+    return numbers, text, size + 0.01 * price
+
+
+def with_decimal_commas(text):
+    """1,234.5 becomes 1.234,5."""
+    return text.apply(lambda column: column.str.translate(str.maketrans(",.", ".,")))
+
+
+@pytest.mark.parametrize("comma", [False, True])
+@pytest.mark.parametrize("dtype", ["object", "string"])
+def test_numbers_written_as_text_are_read_as_in_a_file(dtype, comma, tmp_path):
+    numbers, text, y = written_by_people()
+    expected = quick(max_epochs=5).fit(numbers, y).predict(numbers)
+    if comma:
+        text = with_decimal_commas(text)
+    with pytest.warns(UserWarning) as caught:
+        model = quick(max_epochs=5).fit(text.astype(dtype), y)
+    said = str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert "is read as 2812.8" in said and ("decimal comma" in said) == comma
+    assert "size: 58 of 59 cells are numbers, row 7 has 'unknown'; it counts as empty" in said
+    with pytest.warns(UserWarning, match="58 of 59 cells") as caught:
+        assert_array_equal(model.predict(text), expected)
+    assert caught[0].filename == __file__
+    assert_array_equal(model.predict(numbers), expected)
+    model.save(tmp_path / "m.safetensors")
+    with pytest.warns(UserWarning, match="58 of 59 cells"):
+        assert_array_equal(DMARegressor.load(tmp_path / "m.safetensors").predict(text), expected)
+    with pytest.warns(UserWarning, match="size: 6 of 7 cells"):
+        assert model.forget(text[:8], y[:8]).change_["rows_removed"] == 8
+
+
+def test_a_few_stray_cells_among_dates_are_empty():
+    days = pd.date_range("2024-01-01", periods=60).astype(str).to_series(index=range(60))
+    y = np.arange(60) + np.sin(np.arange(60))
+    text = pd.DataFrame({"day": days.mask(days.index == 7, "soon")})
+    with pytest.warns(
+        UserWarning, match="day: 59 of 60 cells are dates, row 7 has 'soon'; it counts as empty"
+    ):
+        model = quick(max_epochs=3).fit(text, y)
+    expected = quick(max_epochs=3).fit(text.replace("soon", np.nan), y).predict(text[:5])
+    assert_array_equal(model.predict(text[:5]), expected)
+    with pytest.raises(ValueError, match="row 7, column 'day': 'soon' is not a date, but 59 of 60"):
+        quick(strict=True).fit(text, y)
+    with pytest.raises(ValueError, match="row 7, column 'day': 'soon' is not a date in a format used"):
+        model.set_params(strict=True).predict(text)
+
+
+@pytest.mark.filterwarnings("ignore:X has columns of text")
+def test_what_text_cannot_be_numbers():
+    numbers, text, y = written_by_people()
+    with pytest.raises(ValueError, match="row 7, column 'size': 'unknown' is not a number, but 58 of 59"):
+        quick(strict=True).fit(text, y)
+    with pytest.raises(
+        ValueError, match="a decimal comma, but '112.13' in row 0, column 'size', a decimal point"
+    ):
+        quick().fit(text.assign(price=with_decimal_commas(text)["price"]), y)
+    model = quick(max_epochs=2, strict=True).fit(numbers, y)
+    with pytest.raises(ValueError, match="row 7, column 'size': 'unknown' is text, but in training"):
+        model.predict(text)
+    with pytest.raises(ValueError, match="has a decimal comma, and the model's numbers have points"):
+        model.predict(with_decimal_commas(text))
+    with pytest.raises(ValueError, match="'inf' is not finite"):
+        model.predict(text.assign(size="inf"))
+    # Many texts are categories, as are those that are declared.
+    half = text.assign(size=np.where(np.arange(60) % 2 == 0, "much", "1"))
+    assert "size = much" in quick(max_epochs=2).fit(half, y).input_names_
+    declared = half.assign(size=half["size"].replace({"much": "NA"}).astype("category"))
+    model = quick(max_epochs=2).fit(declared, y)
+    assert "size = 1" in model.input_names_ and "size = NA" in model.input_names_
+    assert model.unlike(declared) == []
 
 
 def test_a_frame_is_the_matrix_it_holds(wave):
@@ -963,5 +1078,8 @@ def test_calibrated_intervals_hold_what_they_say():
     lower, upper = model.predict_interval(new_X[199:], 0.9, calibrated=True)
     inside = ((lower <= new_y[199:]) & (new_y[199:] <= upper)).mean()
     assert abs(inside - 0.9) < 0.07
+    scores = model.evaluate(new_X[199:], new_y[199:], calibrated=True)
+    assert_allclose(scores["coverage"][0.9], inside)
+    assert scores["coverage"] != model.evaluate(new_X[199:], new_y[199:])["coverage"]
     with pytest.raises(ValueError, match="takes 1999 rows"):
         model.predict_interval(X, 0.999, calibrated=True)

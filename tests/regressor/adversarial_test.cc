@@ -239,7 +239,10 @@ TEST_P(EachKind, LearnsThemWithTheDefaultsToo) {
     if (table.rows() > 100) continue;
     SCOPED_TRACE(name);
     RegressorOptions options = GetParam().options();
-    if (test::sanitized) options.epochs = 24;
+    if (test::sanitized) {
+      options.epochs = 24;
+      options.ensemble = 1;
+    }
     expect_learnt(table, options);
   }
 }

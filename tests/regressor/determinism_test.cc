@@ -20,6 +20,7 @@
 namespace dma {
 namespace {
 
+using test::rows_of;
 using test::Scratch;
 using test::wave_table;
 using Bytes = std::vector<std::byte>;
@@ -53,12 +54,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"direct", BeliefKind::independent, 1e-11, Rule::direct},
                     Kind{"float", BeliefKind::independent, 1e-3, Rule::linear, true}),
     [](const auto& kind) { return kind.param.name; });
-
-Table rows_of(const Table& table, std::size_t first, std::size_t end) {
-  std::vector<std::size_t> rows;
-  for (std::size_t n = first; n < end; ++n) rows.push_back(n);
-  return select_rows(table, rows);
-}
 
 // A model and all that it became.
 std::vector<Bytes> life(const Table& table, const RegressorOptions& options) {

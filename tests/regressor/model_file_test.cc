@@ -13,8 +13,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "data/safetensors.h"
 #include "regressor/beliefs.h"
-#include "regressor/safetensors.h"
 #include "regressor/wave_table.h"
 #include "scratch.h"
 

@@ -26,9 +26,21 @@ std::vector<std::vector<std::size_t>> widths_for(std::size_t inputs, std::size_t
   return widths;
 }
 
-TEST(Shapes, AreFourFromShallowToDeep) {
+TEST(Shapes, AreFromShallowToDeep) {
   EXPECT_EQ(widths_for(8, 500), (std::vector<std::vector<std::size_t>>{
                                     {8, 5, 1}, {8, 20, 1}, {8, 20, 20, 1}, {8, 30, 30, 30, 1}}));
+}
+
+TEST(Shapes, OneOfNumbersSeesTheRamps) {
+  const Architecture like{
+      .widths = {1, 1, 1}, .slopes = {0}, .bias = {true}, .ramps = {{0, -1, 0}, {0, 0, 1}}};
+  std::vector<std::vector<std::size_t>> with_ramps;
+  const auto shapes = detail::default_shapes(like, false, 500);
+  for (const Architecture& shape : shapes) {
+    if (!shape.ramps.empty()) with_ramps.push_back(shape.widths);
+  }
+  EXPECT_EQ(shapes.size(), 5U);
+  EXPECT_EQ(with_ramps, (std::vector<std::vector<std::size_t>>{{1, 20, 1}}));
 }
 
 TEST(Shapes, HaveMoreMembersIfThereAreFewRows) {
@@ -79,7 +91,7 @@ TEST(Shapes, CarryTheWholeWeight) {
   double of_members = 0;
   for (const Member& member : model.model().members) of_members += member.weight;
   EXPECT_NEAR(of_members, 1, 1e-12);
-  EXPECT_EQ(model.report().shapes.size(), 4U);
+  EXPECT_EQ(model.report().shapes.size(), 5U);
   EXPECT_EQ(model.model().members.size(), 6 * alive);
 }
 

@@ -1,10 +1,12 @@
-// wave_table.h: a small table whose truth is known.
+// wave_table.h: a small table whose truth is known, and its rows.
 #pragma once
 
 #include <dma/data/table.h>
 #include <dma/special/random.h>
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace dma::test {
 
@@ -21,6 +23,13 @@ inline Table wave_table(std::size_t rows, double deviation, std::uint64_t seed) 
                                        5 * (std::sin(2 * a) + b / 2 + deviation * random.normal()));
   }
   return table;
+}
+
+// Of a table, those from the first to the one before the end.
+inline Table rows_of(const Table& table, std::size_t first, std::size_t end) {
+  std::vector<std::size_t> rows(end - first);
+  std::iota(rows.begin(), rows.end(), first);
+  return select_rows(table, rows);
 }
 
 }  // namespace dma::test

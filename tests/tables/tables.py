@@ -193,6 +193,30 @@ def wide() -> Table:
     return Table("wide", "y", _lines(header, rows), says=["56 columns, constant: "])
 
 
+def many_values() -> Table:
+    draw = random.Random(18)
+    effects = [draw.gauss(0, 3) for _ in range(90)]
+    towns = [k if k < 90 else draw.randrange(9) for k in range(300)]
+    rows = [
+        f"{x:.3f},town {k},{x + effects[k] + draw.gauss(0, 1):.3f}"
+        for k, x in ((k, draw.gauss(0, 1)) for k in towns)
+    ]
+    header = "x,town,y"
+    new = ["0.5,town 3,1", "0.1,Town 7,2", "0.2,nowhere,3"]
+    says = [
+        "town               1 cell is new: 'nowhere' in line 4",
+        "town               1 cell counts as 'town 7': 'Town 7' in line 3",
+    ]
+    return Table(
+        "many_values",
+        "y",
+        _lines(header, rows),
+        says=["categorical, 90 values, learnt as one effect town"],
+        new=_lines(header, new),
+        says_of_new=says,
+    )
+
+
 TABLES = [
     stray_cell(),
     stray_first(),
@@ -212,6 +236,7 @@ TABLES = [
     skewed(),
     percentages(),
     wide(),
+    many_values(),
 ]
 
 

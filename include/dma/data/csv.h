@@ -16,7 +16,7 @@
 // column has numbers that need a point.
 //
 // A column holds numbers if at most one in twenty of its cells that are not empty is something else, or a single one of
-// at least ten. These stray cells count as empty: Column::stray.
+// at least ten. These stray cells count as empty: Column::stray. The same holds of text that is dates.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +45,7 @@ struct WantedColumn {
   bool optional = false;  // left out if the file does not have it
   // Where it is known and CsvOptions does not say. If both detect, a column of the type number has points.
   Decimal decimal = Decimal::detect;
+  bool dates = false;  // of the type text: a cell that is no date is stray
 };
 
 struct CsvOptions {

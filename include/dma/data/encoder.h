@@ -7,13 +7,16 @@
 //                        becomes the share of ones, else as numeric
 //   categorical          one column per value of training, 0 or 1, and one for every other value; an empty
 //                        cell is a value of its own if there were any in training, else "other"
+//   with more values     two columns, whatever their number: what the value does to the target, and how uncertain that
+//                        is (data/effects.h); for each of several targets or classes
 //
 // 0/1 columns are not standardised: a rare value would become a huge number. The column for "other" is
 // always 0 in training, unless rare values share it, so its weights keep their prior and say nothing.
 //
 // A cell is unseen if training had none like it: a category without a column of its own, unless rare values share one; a
 // text that is neither true nor false; an empty cell in a column that had none. It is listed (EncodedRows::unseen), so that
-// a prediction can take every value that training had in its place (regressor/unseen.h). A category that differs from
+// a prediction can take every value that training had in its place (regressor/unseen.h), unless the column has effects:
+// that of any value is known to be 0, give or take how far effects are apart. A category that differs from
 // exactly one of training in the case of its letters or in outer spaces alone is that one. Both are counted.
 //
 // A target is a number, which is standardised; an amount, whose logarithm is; a count, which stays as it is; or a class,
@@ -37,6 +40,7 @@
 #include <dma/data/bounds.h>
 #include <dma/data/csv.h>
 #include <dma/data/dates.h>
+#include <dma/data/effects.h>
 #include <dma/data/table.h>
 
 namespace dma {
@@ -65,12 +69,31 @@ struct FeatureColumn {
   std::vector<std::string> categories = {};
   // Categorical: other values were learnt too, and share the last column. So none is known to be new.
   bool others = false;
+  // Categorical with many values: the effects on each target, or on each class; on the second one if there are two. Empty:
+  // one input per value. `value_weights`: the rows of each category, by their weights.
+  std::vector<double> value_weights = {};
+  std::vector<Effects> effects = {};
 
+  bool has_effects() const { return !effects.empty(); }
   std::size_t width() const;
+  // Whether the first input is a number, or says true or false.
+  bool has_number() const { return kind != ColumnKind::categorical && deviation != 0; }
+  // That input in the unit of the column.
+  double own(double encoded) const { return mean + deviation * encoded; }
   // "place in the year, month"; empty if there are none.
   std::string parts_text() const;
   // Writes the inputs of a number or a date, as the table has it; NaN is an empty cell.
   void encode(double value, double* out) const;
+  // Writes the inputs of a category with effects, by its place; one beyond the last is any that training did not have.
+  void encode_effects(std::size_t category, double* out) const;
+  // The cells of the column of a table, of a number or a date, as encode() takes them.
+  std::vector<double> numbers(const Column& column) const;
+};
+
+// A feature, and where its inputs begin in an encoded row.
+struct Place {
+  const FeatureColumn& feature;
+  std::size_t first;
 };
 
 // number      any number
@@ -116,6 +139,7 @@ struct EncoderOptions {
   std::vector<std::string> drop = {};
   std::vector<std::string> categorical = {};  // even if they read as numbers
   std::size_t most_categories = 50;           // of one column; the rarest beyond share "other"
+  bool effects = false;  // a column with more categories is learnt by their effects instead
   // Otherwise a column of whole numbers that are all different is left out if it counts the rows, or if its name says
   // that it is an id, unless no other feature is left.
   bool keep_ids = false;
@@ -182,6 +206,7 @@ struct Encoder {
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
   std::size_t width() const;  // encoded inputs
+  std::vector<Place> places() const;
   // Whether the target is a class, which is then the only one.
   bool has_classes() const { return targets.front().kind == TargetKind::classes; }
   bool has_counts() const { return targets.front().kind == TargetKind::count; }
@@ -194,6 +219,12 @@ struct Encoder {
   // With targets, weights and hashes; rows without a target or without weight are left out. The table's own weights come
   // before those of a column.
   EncodedRows encode(const Table& table, UseWeights use = UseWeights::needed) const;
+  // The same, with the place of its category as the first input of a column with effects, and 0 as the others; for rows
+  // from which the effects are still to be learnt.
+  EncodedRows encode_values(const Table& table, UseWeights use = UseWeights::needed) const;
+  // Puts the effects in, so that encode_values() becomes encode().
+  void put_effects(std::vector<double>& inputs) const;
+  bool has_effects() const;
   EncodedRows encode_inputs(const Table& table) const;  // inputs only, every row
 };
 

@@ -42,7 +42,8 @@ struct Column {
   std::vector<std::uint32_t> codes = {};  // of a column of text: index into values, or empty_cell
   std::vector<std::string> values = {};   // distinct, in the order of their first appearance
   bool is_text = false;
-  // Of a column of numbers in a file: cells of text, which count as empty, and numbers with marks, such as $7,413.
+  // Of a column of numbers in a file: cells of text, which count as empty, and numbers with marks, such as $7,413. Of one of
+  // dates: cells that are none, which count as empty.
   CellNote stray = {}, marked = {};
 
   std::size_t rows() const { return is_text ? codes.size() : numbers.size(); }
@@ -81,7 +82,8 @@ struct Table {
 struct ReadingNotes {
   struct OfColumn {
     std::string name;
-    std::size_t numbers = 0;
+    bool is_text = false;
+    std::size_t filled = 0;  // numbers, or cells of text
     CellNote stray = {}, marked = {};
   };
   std::vector<OfColumn> columns = {};

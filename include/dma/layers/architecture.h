@@ -31,6 +31,13 @@ struct Ramp {
   bool operator==(const Ramp&) const = default;
 };
 
+// An input that is not known exactly: it is the mean of a normal variable, and another input is its standard deviation.
+struct UncertainInput {
+  std::size_t mean, deviation;
+
+  bool operator==(const UncertainInput&) const = default;
+};
+
 struct Architecture {
   std::vector<std::size_t> widths;     // inputs, hidden units, ..., outputs
   std::vector<double> slopes = {0.1};  // of the leaky ReLU, one per hidden layer or one for all
@@ -40,6 +47,8 @@ struct Architecture {
 
   // What the first layer sees beside the inputs, after them: input by input, each ramp where the last one ends.
   std::vector<Ramp> ramps = {};
+  // Joint networks only: what is not known of them is part of a prediction (src/belief/uncertain_inputs.h).
+  std::vector<UncertainInput> uncertain = {};
 
   std::size_t layers() const { return widths.size() - 1; }
   std::size_t inputs() const { return widths.front(); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <dma/metrics/classes.h>
+#include <dma/metrics/conformal.h>
 #include <dma/metrics/predicted.h>
 
 namespace dma {
@@ -25,7 +26,7 @@ struct Metrics {
   double rmse = 0, mae = 0;
   double nll = 0;   // mean of -log density; of a count of -log probability
   double crps = 0;  // mean continuous ranked probability score, in the target's unit; see Predicted
-  // Share inside the central interval of each level. Intervals of a count end at whole numbers and may contain more.
+  // Share inside the interval of each level, which is central unless score() was told. Intervals of a count end at whole numbers and may contain more.
   std::array<double, 4> coverage{};
   // Of the curve's levels; empty: not known. A count at the end of an interval counts by the share of its probability
   // that the level needs.
@@ -39,9 +40,10 @@ struct Metrics {
 
 // Weights say how much each value counts in the means and shares; without them, all count the same. Throws
 // std::invalid_argument if sizes differ or are 0, a number is not finite, a deviation or a weight is not positive; of
-// classes see score_classes().
+// classes see score_classes(). Tails: the quantiles at which the intervals of the curve's levels end, each inside the next;
+// none: the intervals are central. Classes and counts cannot have any.
 Metrics score(std::span<const double> targets, std::span<const Predicted> predicted,
-              std::span<const double> weights = {});
+              std::span<const double> weights = {}, std::span<const Tails> tails = {});
 // Scores Gaussian predictions.
 Metrics score(std::span<const double> targets, std::span<const double> means,
               std::span<const double> deviations, std::span<const double> weights = {});

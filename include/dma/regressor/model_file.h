@@ -44,7 +44,7 @@ namespace dma {
 
 // The metadata's "copies" names arrays that are the same as another and not in the file themselves: {"name": "of", ...}.
 //
-// Older formats can be read too. Up to format 17 no array or factor is left out; the encoder lacks decimal_comma,
+// Older formats can be read too. Up to format 18 there is no FeatureColumn::effects or value_weights. Up to format 17 no array or factor is left out; the encoder lacks decimal_comma,
 // FeatureColumn::parts and others, the categories of a boolean and the bounds of targets; the options lack keep_ids and bounds;
 // and there is no FitReport::held_out and no Model::probabilities_below. Up to format
 // 16 every row counts once, there is no TargetColumn::reason or largest, and no
@@ -56,7 +56,7 @@ namespace dma {
 // negative_messages. Format 6 also holds the messages to the noise networks, which nothing uses. Format 5 also holds
 // how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null). Format 3 also lacks
 // JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and Metrics::coverage_curve.
-inline constexpr int model_format_version = 18;
+inline constexpr int model_format_version = 19;
 inline constexpr int oldest_model_format_version = 2;
 
 struct SaveOptions {

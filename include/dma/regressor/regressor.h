@@ -97,6 +97,9 @@ struct ColumnShare {
       upper;  // nine tenths of the functions that the belief considers possible are in between
 };
 
+// Which intervals: as the model says, or as wide as they have to be by rows that were not learnt (calibrated_tails()).
+enum class Intervals { model, calibrated };
+
 class Regressor {
  public:
   explicit Regressor(Model model);
@@ -121,6 +124,8 @@ class Regressor {
   // The central interval of the prediction of this target, as wide as it has to be by rows that were not learnt
   // (metrics/conformal.h). Throws DataError if the model knows too few such rows, or no number or amount is predicted.
   Tails calibrated_tails(double level, std::size_t target = 0) const;
+  // Of all levels that are scored (Metrics::curve_levels).
+  std::vector<Tails> calibrated_curve(std::size_t target = 0) const;
   // From now on these rows, which must not have been learnt, say how wide that is.
   void calibrate_intervals(const Table& table);
   // Other bounds of the predicted numbers; those of the model itself were assumed or given to the fit.
@@ -132,8 +137,10 @@ class Regressor {
                              bool noise = true) const;
 
   // Scores the predictions: one entry per target. Rows without a target are left out. Weighted, if the table has weights
-  // or the column of weights that the model was fitted with.
-  std::vector<Metrics> evaluate(const Table& table, std::size_t threads = 0) const;
+  // or the column of weights that the model was fitted with. Calibrated: coverage is that of calibrated intervals; throws as
+  // calibrated_tails().
+  std::vector<Metrics> evaluate(const Table& table, std::size_t threads = 0,
+                                Intervals intervals = Intervals::model) const;
 
   // Rows that are alike, feature by feature and target by target, are kept once and count together: a table that has each
   // row twice is learnt like one that has each row once with the weight 2.
