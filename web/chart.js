@@ -3,7 +3,7 @@ import { expressionInterpreter } from 'vega-interpreter';
 import { compile } from 'vega-lite';
 import { View, Warn, expressionFunction, logger, parse } from 'vega';
 import { element, numberText, powerText, valueText, words } from './elements.js';
-import { config, methodScale } from './theme.js';
+import { axisWidth, config, methodScale } from './theme.js';
 
 // "formatType": "power" or "plain" in a specification.
 expressionFunction('power', powerText);
@@ -48,13 +48,40 @@ function separateTargets(spec, lists) {
   if (several && spec.facet) spec.resolve = { scale: { ...spec.resolve?.scale, ...x, y: 'independent' } };
 }
 
-// TARGET in a title is what is predicted.
-function nameTarget(spec, target) {
+// 1, 2 and 5 of every decade between these, or, where there are many, the powers of ten.
+function logTicks(low, high) {
+  const first = Math.floor(Math.log10(low));
+  const decades = Math.ceil(Math.log10(high)) - first;
+  const steps = decades > 3 ? [1] : [1, 2, 5];
+  const ticks = Array.from({ length: decades + 1 }, (_, k) => steps.map((step) => step * 10 ** (first + k))).flat();
+  return ticks.filter((tick) => low <= tick && tick <= high);
+}
+
+function makeLogarithmic(part, rows) {
+  const seen = rows.flatMap((row) => part.scale.fields.map((field) => row[field])).filter((value) => value > 0);
+  part.scale = { type: 'log', nice: false };
+  part.axis.values = logTicks(Math.min(...seen), Math.max(...seen));
+}
+
+// TARGET in a title is what is predicted; an axis of the scale "target", which shows these fields, has the one that suits it.
+function nameTarget(spec, target, lists) {
+  const rows = namedData(spec).flatMap((name) => lists[name] ?? []);
   walk(spec, (part) => {
-    if (typeof part.title === 'string') part.title = part.title.replace('TARGET', target);
+    if (typeof part.title === 'string') part.title = part.title.replace('TARGET', target.name);
+    if (part.scale?.type !== 'target') return;
+    if (target.scale === 'log') return makeLogarithmic(part, rows);
+    const { type, fields, ...others } = part.scale;
+    part.scale = others;
   });
 }
 
+// The next round number beyond a field's values, as an axis writes it.
+function widest(rows, field) {
+  const size = Math.max(...rows.map((row) => Math.abs(row[field] ?? 0)));
+  return numberText(size > 0 ? 10 ** Math.ceil(Math.log10(size)) / 2 : 0);
+}
+
+const titleWidth = 32;
 const leastPanel = 180;
 const gap = 26;
 const strokes = 6;  // marks on the frame
@@ -62,14 +89,18 @@ const margin = 12;  // for the last label of an axis
 
 // Vega-Lite fits a single view to its container, and panels not at all. Panels that share an axis show it
 // once, on the left.
-function fitPanels(spec, width, panels) {
+function fitPanels(spec, width, panels, lists) {
   if (!spec.facet || typeof spec.spec.width === 'object') return;
-  const axis = spec.usermeta?.axisWidth ?? 76;
+  const { axisWidth: most = 76, axisLabels, axisNumbers } = spec.usermeta ?? {};
+  const rows = namedData(spec).flatMap((name) => lists[name] ?? []);
+  let axis = most;
+  if (axisLabels) axis = Math.min(most, axisWidth(rows.map((row) => String(row[axisLabels]))));
+  if (axisNumbers) axis = Math.max(most, titleWidth + axisWidth(axisNumbers.map((field) => widest(rows, field))));
   const everyPanel = spec.resolve?.scale?.y === 'independent';
   const beside = gap + strokes + (everyPanel ? axis : 0);
   const room = width - margin - (everyPanel ? 0 : axis);
-  const most = Math.max(1, Math.min(spec.columns, Math.floor((room + gap) / (leastPanel + beside))));
-  const columns = Math.ceil(panels / Math.ceil(panels / most));
+  const fitting = Math.max(1, Math.min(spec.columns, Math.floor((room + gap) / (leastPanel + beside))));
+  const columns = Math.ceil(panels / Math.ceil(panels / fitting));
   spec.columns = columns;
   spec.spec.width = Math.floor((room + gap) / columns) - beside;
 }
@@ -136,9 +167,9 @@ export class Chart {
     const spec = copy(this.spec);
     nameMethods(spec, this.lists, isDark);
     separateTargets(spec, this.lists);
-    nameTarget(spec, this.target);
+    nameTarget(spec, this.target, this.lists);
     this.panels ??= countPanels(this.compiled(copy(spec), isDark), spec);
-    fitPanels(spec, this.container.clientWidth, this.panels);
+    fitPanels(spec, this.container.clientWidth, this.panels, this.lists);
     const vega = this.compiled(spec, isDark);
     this.view?.finalize();
     this.view = new View(parse(vega, null, { ast: true }), {

@@ -1,9 +1,10 @@
-// The page: a summary, then a section per experiment; or one fit.
+// The page: a summary, then a section per experiment; or one fit; or one factor graph.
 import charts from 'charts';
 import { Chart, namedData, seriesOf } from './chart.js';
+import { diagram } from './diagram.js';
 import { columnsNamed, definitions, details, element, prose, scalarColumns, table, valueText, words } from './elements.js';
 import { prepare } from './prepare.js';
-import { figures, order, report, sections } from './sections.js';
+import { figures, graphCharts, order, report, sections } from './sections.js';
 
 const longTable = 12;
 const drawings = [];
@@ -53,8 +54,8 @@ function alternative(figure, spec, lists) {
   return series.length > 1 ? `${figure.alternative} Series: ${series.join(', ')}.` : figure.alternative;
 }
 
-// `target`: what the charts predict, if it is one thing.
-function chartFigure(name, lists, target = 'value') {
+// `target`: what the charts predict, if it is one thing, and the scale it is shown on.
+function chartFigure(name, lists, target = { name: 'value', scale: 'linear' }) {
   const figure = figures[name];
   const spec = charts[figure.chart ?? name];
   if (!hasData(spec, lists)) return null;
@@ -151,10 +152,10 @@ function reproduction({ version, experiments }) {
   ];
 }
 
-function fit({ version, model, targets = [], facts = [], figures: lists = {} }) {
+function fit({ version, model, targets = [], target_scale: scale = 'linear', facts = [], figures: lists = {} }) {
   document.title = `${model} · dma`;
   const prepared = prepare(lists);
-  const target = targets.length === 1 ? targets[0] : 'value';
+  const target = { name: targets.length === 1 ? targets[0] : 'value', scale };
   return [
     element('header', {}, element('h1', {}, model), element('p', { class: 'origin' }, `dma report · dma ${version}`)),
     element(
@@ -162,9 +163,46 @@ function fit({ version, model, targets = [], facts = [], figures: lists = {} }) 
       { id: 'fit', 'aria-label': 'The fit' },
       chartsNamed(report.first, prepared, target),
       element('h3', {}, 'The model'),
-      element('dl', { class: 'facts' }, facts.map(({ name, value }) => element('div', {}, element('dt', {}, words(name)), element('dd', {}, valueText(value))))),
+      factsOf(facts),
       chartsNamed(report.then, prepared, target),
       certificate(prepared),
+    ),
+  ];
+}
+
+function factsOf(facts) {
+  return element('dl', { class: 'facts' }, facts.map(({ name, value }) => element('div', {}, element('dt', {}, words(name)), element('dd', {}, valueText(value)))));
+}
+
+function drawingOf(graph) {
+  const types = table(columnsNamed(['factor', 'factors']), graph.types, 'rows');
+  if (!graph.variables) {
+    return element('div', {}, element('p', { class: 'text' }, 'The graph has too many variables and factors of its own to be drawn. What it is made of:'), types);
+  }
+  return element(
+    'figure',
+    {},
+    element('div', { class: 'diagram' }, diagram(graph)),
+    element('figcaption', {}, 'Rounded: a variable, or an array of them. Squares: factors. A box is a plate: what is inside is there so many times. Dashed: what had not converged, or is no distribution. Point at something to see its whole name.'),
+    graph.factors.length > longTable ? details('Factors by type', types) : null,
+  );
+}
+
+function graphPage({ version, model, about, facts, graph, variables, messages, moving, trouble, figures: lists }) {
+  document.title = `${model} · dma`;
+  const someTable = (title, rows) => (rows.length > 0 ? rowTable(title, columnsNamed(scalarColumns(rows)), rows) : null);
+  return [
+    element('header', {}, element('h1', {}, model), element('p', { class: 'origin' }, `dma infer · dma ${version}`), about ? element('p', { class: 'text' }, about) : null),
+    element(
+      'section',
+      { id: 'graph', 'aria-label': 'The graph' },
+      drawingOf(graph),
+      factsOf(facts),
+      someTable('What went wrong', trouble),
+      someTable('What still moved', moving),
+      chartsNamed(graphCharts, lists),
+      someTable('Beliefs', variables),
+      someTable('Messages', messages),
     ),
   ];
 }
@@ -191,7 +229,8 @@ const paperWidth = 690;
 const drawForPaper = () => drawings.forEach((drawing) => drawing.draw(false, paperWidth));
 
 const results = JSON.parse(document.getElementById('results').textContent);
-document.getElementById('page').replaceChildren(...(results.kind === 'report' ? fit(results) : reproduction(results)).flat().filter(Boolean));
+const pages = { report: fit, graph: graphPage, reproduction };
+document.getElementById('page').replaceChildren(...pages[results.kind](results).flat().filter(Boolean));
 drawAll();
 darkScreen.addEventListener('change', drawAll);
 addEventListener('resize', drawAll);

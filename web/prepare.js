@@ -56,10 +56,17 @@ function byTarget(rows, field) {
   return rows.map((row) => (row.target ? { ...row, [field]: [row.target, row[field]].filter(Boolean).join(', ') } : row));
 }
 
+// The networks of a mixture have the colour of their shape; those of one shape have one each.
+function trainingLines(rows) {
+  const several = unique(rows.map((row) => row.shape)).length > 1;
+  return rows.map((row) => ({ ...row, who: several ? `shape ${row.shape}` : `member ${row.member}` }));
+}
+
 export function prepare(lists) {
   const prepared = { ...lists, ...responsesByKind(lists) };
   if (lists.band?.length) prepared.band_panels = bandPanels(lists);
   if (lists.importance) prepared.importance = lists.importance.map((row) => ({ ...row, panel: row.target ?? '' }));
+  if (lists.training) prepared.training = trainingLines(lists.training);
   for (const [name, field] of [['predicted', 'region'], ['calibration', 'region'], ['pit', 'region'], ['weights', 'method']]) {
     if (lists[name]) prepared[name] = byTarget(lists[name], field);
   }

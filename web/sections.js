@@ -13,6 +13,16 @@ export const figures = {
     caption: 'How much of what the prediction varies from row to row is due to a column; together they make 100 %. Line: nine tenths of what the model considers possible. Of columns that go together each counts by what the prediction takes from it, not by what it could tell alone.',
     alternative: 'Bar chart: the share of every column in the variance of the prediction, the largest first, with a line for its uncertainty.',
   },
+  beliefs: {
+    title: 'Beliefs',
+    caption: 'Dot: the mean of each variable. Line: two standard deviations to either side. Arrays of more than 40 variables have charts of their own.',
+    alternative: 'Dots with intervals: mean and two standard deviations of every variable.',
+  },
+  'belief-rows': {
+    title: 'Beliefs about large arrays',
+    caption: 'Line: the mean of each variable, in the order of the rows; of very large arrays every n-th. Band: two standard deviations to either side.',
+    alternative: 'Line charts, one per array: the mean of its variables by row, with a band of two standard deviations.',
+  },
   band: {
     standard: true,
     title: 'Prediction and its uncertainty',
@@ -69,8 +79,8 @@ export const figures = {
   training: {
     standard: true,
     title: 'Training',
-    caption: 'Negative log-likelihood after each epoch, one line per member of the ensemble.',
-    alternative: 'Line chart: negative log-likelihood by epoch, one line per member.',
+    caption: 'Negative log-likelihood after each epoch, one line per network, in the colour of its shape.',
+    alternative: 'Line chart: negative log-likelihood by epoch, one line per network.',
   },
   'response-numbers': {
     standard: true,
@@ -326,3 +336,6 @@ export const report = {
   first: ['predicted', 'confusion', 'importance'],
   then: ['response-numbers', 'response-choices', 'response-dates', 'classes-numbers', 'classes-choices', 'classes-dates', 'reliability', 'calibration', 'pit', 'training', 'weights'],
 };
+
+// Of inference on a factor graph.
+export const graphCharts = ['beliefs', 'belief-rows'];

@@ -41,11 +41,20 @@ export function methodScale(methods, isDark) {
   return { domain: [...known, ...strangers], range: pairs.map((pair) => pair[isDark ? 1 : 0]) };
 }
 
+const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+const labelSize = 12;
+
+// Of an axis with these labels, in pixels, without its title.
+export function axisWidth(labels) {
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = `${labelSize}px ${font}`;
+  return 10 + Math.max(0, ...labels.map((label) => context.measureText(label).width));
+}
+
 export function config(isDark, width) {
   const isNarrow = width < 560;
   const { ink, faint, grid, paper, shade } = isDark ? dark : light;
   const accent = methodColours.direct[isDark ? 1 : 0];
-  const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
   return {
     background: null,
     customFormatTypes: true,
@@ -54,7 +63,7 @@ export function config(isDark, width) {
     view: { stroke: null },
     axis: {
       domainColor: shade, gridColor: grid, tickColor: shade, labelColor: faint, titleColor: ink,
-      labelFontSize: 12, titleFontSize: 12.5, titleFontWeight: 'normal', titlePadding: 9, labelPadding: 5,
+      labelFontSize: labelSize, titleFontSize: 12.5, titleFontWeight: 'normal', titlePadding: 9, labelPadding: 5,
       tickSize: 4, labelOverlap: 'greedy', labelLimit: isNarrow ? 150 : 220,
     },
     header: { labelColor: ink, labelFontSize: 13, labelFontWeight: 600, labelPadding: 8, titleColor: ink, labelLimit: 320 },

@@ -94,22 +94,24 @@ const marginals = () =>
 
 const pit = () => ['inside', 'outside'].flatMap((region, r) => range(10).map((k) => ({ region, low: k / 10, high: (k + 1) / 10, share: 0.1 + (r ? 0.002 : 0.005) * (k - 4.5) })));
 
-const training = () => range(4).flatMap((member) => range(30).map((e) => ({ member: member + 1, epoch: e + 1, nll: 1.8 + (2 + member / 4) / (e + 1) })));
+const training = () => range(4).flatMap((member) => range(30).map((e) => ({ member: member + 1, shape: member < 2 ? '20' : '20-20', epoch: e + 1, nll: 1.8 + (2 + member / 4) / (e + 1) })));
 
 const valueOf = {
   numeric: (i) => 2004 + 3 * i,
   whole: (i) => i + 1,
   datetime: (i) => `2026-03-${String(i + 1).padStart(2, '0')}`,
   categorical: (i) => ['by the river', 'in town', 'outside', 'elsewhere'][i],
+  cities: (i) => ['Montevideo', 'Buenos Aires', 'Saint Petersburg', 'Rio de Janeiro'][i % 4] + ` ${i}`,
 };
+const countOf = { categorical: 4, whole: 6, cities: 20 };
 
 const response = () =>
-  [['rooms', 'whole'], ['age', 'numeric'], ['tax', 'numeric'], ['sold', 'datetime'], ['place', 'categorical']].flatMap(([input, kind], k) =>
-    range({ categorical: 4, whole: 6 }[kind] ?? 31).map((i) => {
+  [['rooms', 'whole'], ['age', 'numeric'], ['tax', 'numeric'], ['sold', 'datetime'], ['place', 'categorical'], ['city', 'cities'], ['birth', 'cities'], ['work', 'cities']].flatMap(([input, kind], k) =>
+    range(countOf[kind] ?? 31).map((i) => {
       const x = valueOf[kind](i);
       const mean = 22 + 4 * Math.sin(i / 9 + k);
       const own = 0.5 + 0.04 * Math.abs(i - 15);
-      return { input, kind, x, mean, lower: mean - 3 - own, upper: mean + 3 + own, epistemic_lower: mean - 2 * own, epistemic_upper: mean + 2 * own };
+      return { input, kind: kind === 'cities' ? 'categorical' : kind, x, mean, lower: mean - 3 - own, upper: mean + 3 + own, epistemic_lower: mean - 2 * own, epistemic_upper: mean + 2 * own };
     }),
   );
 
@@ -235,6 +237,18 @@ export const report = () => ({
   figures: { predicted: predicted(), importance: importance(), response: response(), calibration: calibration(['held out']), pit: pit(), training: training(), certificate: certificate() },
 });
 
+// Of a target with long numbers on a logarithmic axis, and of a column with a long name.
+export const amountReport = () => {
+  const { facts, figures, ...others } = report();
+  const inCents = (row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, typeof value === 'number' && key !== 'x' ? Math.max(1, value) * 150000 : value]));
+  return {
+    ...others,
+    target_scale: 'log',
+    facts: [...facts, { name: 'numeric', value: 'price_of_the_house_in_the_year_before_last_year' }],
+    figures: { response: figures.response.map(inCents), predicted: figures.predicted.map(inCents), training: figures.training },
+  };
+};
+
 export const classReport = () => ({
   kind: 'report',
   version: 'fixture',
@@ -243,3 +257,45 @@ export const classReport = () => ({
   facts: [{ name: 'rows', value: 300 }, { name: 'target', value: 'comes: class, 3 of them' }],
   figures: { importance: importance(), response: classResponse(), reliability: reliability(), confusion: confusion(), training: training(), certificate: certificate() },
 });
+
+const variable = (name, plate, text, state = '') => ({ name, plate, text, is_array: plate !== '', state, moving: state === 'moving' ? 3 : 0, improper: state === 'improper' ? 1 : 0 });
+const factor = (name, type, plate, factors, edges) => ({ name, type, plate, factors, edges });
+
+export const factorGraph = () => ({
+  kind: 'graph',
+  version: 'fixture',
+  model: 'league </script><b>"quoted"',
+  about: 'Strengths of teams, from goals',
+  facts: [{ name: 'variables', value: 46 }, { name: 'engine', value: 'direct, rule direct' }, { name: 'converged', value: false }],
+  graph: {
+    plates: [{ name: 'match', size: 1200 }, { name: 'team', size: 4 }],
+    types: [{ factor: 'prior', factors: 5 }, { factor: 'sum', factors: 1200 }, { factor: 'observation', factors: 1200 }],
+    variables: [
+      variable('home advantage', '', '0.4 ± 0.05'),
+      variable('strength <of> a team with a long name', 'team', '4 variables', 'moving'),
+      variable('lead', 'match', '1200 variables'),
+      variable('noise', '', 'precision -0.2', 'improper'),
+    ],
+    factors: [
+      factor('prior#0', 'prior', '', 1, [0]),
+      factor('prior#1 ... prior#4', 'prior', 'team', 4, [1]),
+      factor('game', 'sum', 'match', 1200, [2, 0, 1]),
+      factor('seen', 'observation', 'match', 1200, [2]),
+      factor('equality#2405', 'equality', '', 1, [0, 3]),
+    ],
+  },
+  variables: range(4).map((k) => ({ variable: `strength[${k}]`, mean: normal(), std: random(), movement: k === 2 ? null : random() })),
+  messages: [{ factor: 'prior#0', to: 'home advantage', message: '0 ± 1', precision: 1 }],
+  moving: [{ variable: 'strength[2]', mean: 1, std: 0.2, movement: 0.3 }],
+  trouble: [{ factor: 'game[3]', to: 'lead[3]', sweep: 2, what: 'precision -0.2' }],
+  figures: {
+    beliefs: range(5).map((k) => ({ variable: `strength[${k}]`, mean: k, lower: k - 1, upper: k + 1 })),
+    belief_rows: ['lead', 'skill, column 1'].flatMap((array) => range(60).map((row) => ({ array, row, mean: Math.sin(row / 9), lower: Math.sin(row / 9) - 1, upper: Math.sin(row / 9) + 1 }))),
+  },
+});
+
+// One that is too large to be drawn.
+export const largeFactorGraph = () => {
+  const { graph, ...others } = factorGraph();
+  return { ...others, graph: { types: graph.types }, messages: [], moving: [], trouble: [], variables: [] };
+};

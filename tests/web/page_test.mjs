@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { launch } from './browser.mjs';
-import { classReport, report, reproduction } from './fixture.mjs';
+import { amountReport, classReport, factorGraph, largeFactorGraph, report, reproduction } from './fixture.mjs';
 
 const [modules, chromium, template, ...pages] = process.argv.slice(2);
 const drawn = new Set();
@@ -76,6 +76,13 @@ async function checkWidth(page) {
   assert.ok(content <= window, `the page is ${content} px wide in a window of ${window}`);
 }
 
+// Panels below each other use the width that there is.
+async function checkNarrow(page) {
+  const widths = await page.$$eval('.chart[data-chart="importance"]', (containers) =>
+    containers.map((container) => container.querySelector('svg').clientWidth / container.clientWidth));
+  for (const width of widths) assert.ok(width > 0.9, `importance: ${Math.round(100 * width)} % of the width is used`);
+}
+
 // A legend of series, unlike one of a colour gradient, has symbols: a click on its first entry changes the chart.
 async function checkLegends(page) {
   const legends = page.locator('.chart:has(.role-legend-symbol)');
@@ -136,15 +143,45 @@ async function checkPage(browser, path, least) {
   await visit(browser, path, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, colorScheme: 'dark' }, async (page) => {
     await checkCharts(page, count);
     await checkWidth(page);
+    await checkNarrow(page);
   });
   console.log(`${path}: ${count} charts`);
+}
+
+// Everything of the graph is drawn, in its own box, and nothing stands on something else.
+async function checkGraph(browser, path) {
+  await visit(browser, path, {}, async (page) => {
+    const { graph } = factorGraph();
+    const titles = await page.$$eval('.diagram title', (all) => all.map((title) => title.textContent));
+    for (const { name } of [...graph.variables, ...graph.factors]) {
+      assert.ok(titles.some((title) => title.startsWith(name)), `${name} is not drawn`);
+    }
+    const boxes = (selector) => page.$$eval(selector, (all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+    const plates = await boxes('.diagram .plate rect');
+    const nodes = await boxes('.diagram :is(.variable, .factor) rect');
+    const lines = await boxes('.diagram line');
+    assert.equal(plates.length, 2, 'plates');
+    assert.equal(lines.length, graph.factors.flatMap(({ edges }) => edges).length, 'edges');
+    const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    const inside = (a, b) => a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom;
+    assert.ok(!meet(plates[0], plates[1]), 'plates overlap');
+    nodes.forEach((a, k) => nodes.slice(0, k).forEach((b) => assert.ok(!meet(a, b), 'variables or factors overlap')));
+    const members = plates.map((plate) => nodes.filter((node) => inside(node, plate)).length);
+    assert.deepEqual(members, [3, 2], 'members of match and team');
+    const touching = plates.map((plate) => nodes.filter((node) => meet(node, plate)).length);
+    assert.deepEqual(touching, members, 'something stands on the border of a plate');
+  });
 }
 
 const browser = await launch(modules, chromium);
 try {
   await checkPage(browser, filled('reproduction.html', reproduction()), 26);
   await checkPage(browser, filled('report.html', report()), 4);
+  await checkPage(browser, filled('amounts.html', amountReport()), 4);
   await checkPage(browser, filled('classes.html', classReport()), 6);
+  await checkPage(browser, filled('graph.html', factorGraph()), 2);
+  await checkGraph(browser, join(scratch, 'graph.html'));
+  await checkPage(browser, filled('large.html', largeFactorGraph()), 2);
   await checkReport(browser, join(scratch, 'report.html'), ['predicted', 'importance'], [
     ['predicted', 'predicted price'], ['predicted', 'actual price'], ['response-numbers', 'price'], ['response-numbers', '2020'],
   ]);
