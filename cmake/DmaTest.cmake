@@ -3,8 +3,8 @@
 # dma_tests(allocation graph/allocation) is the program allocation_tests with the ctest graph/allocation.
 #
 # dma_label(<label> <ctest>...): ctest -L <label> runs these. threads: it uses several threads, so the thread
-# sanitizer may find something. check: ./dev test leaves it to ./dev check, because people wait for the former. torch:
-# it tests more if libtorch is installed, as in ./dev check.
+# sanitizer may find something. check: ./dev test leaves it to ./dev check, because people wait for the former. figures:
+# it measures how good results are, or repeats an experiment; ./dev check does not run it under the sanitizers.
 #
 # gtest_discover_tests would make a ctest of every case, but it runs each program during the build to list them and starts
 # a process per case, both slow under a sanitizer. To run one case: build/<preset>/tests/<part>_tests --gtest_filter=...
