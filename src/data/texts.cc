@@ -118,7 +118,9 @@ void read_texts(Table& table, const Encoder& encoder, bool strict) {
     csv::weigh(table, *column, evidence);
     const Evidence::Count& own = is_date ? evidence.dates : evidence.with(encoder.decimal_comma);
     if (!is_date) refuse_other_mark(table, *column, evidence, encoder.decimal_comma);
-    if (own.strays > 0 && (strict || own.fit == 0)) {
+    // Several cells, of which none fits, are another column; one is a stray cell.
+    const bool is_another = own.fit == 0 && own.strays > 1;
+    if (own.strays > 0 && (strict || is_another)) {
       throw DataError(cell(table, own.stray, *column) + " " + expectation(feature.kind));
     }
     if (is_date) {

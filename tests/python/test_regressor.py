@@ -519,6 +519,19 @@ def test_numbers_written_as_text_are_read_as_in_a_file(dtype, comma, tmp_path):
         assert model.forget(text[:8], y[:8]).change_["rows_removed"] == 8
 
 
+@pytest.mark.filterwarnings("ignore:cells of X are unlike")
+def test_a_stray_cell_of_the_only_row_is_empty():
+    numbers, text, y = written_by_people()
+    model = quick(max_epochs=5).fit(numbers, y)
+    expected = model.predict(text[7:8].assign(size=None))
+    with pytest.warns(UserWarning, match="size: 0 of 1 cells are numbers, row 0 has 'unknown'; it counts"):
+        assert_array_equal(model.predict(text[7:8]), expected)
+    with pytest.raises(ValueError, match="row 0, column 'size': 'unknown' is text, but in training"):
+        model.predict(text[:3].assign(size="unknown"))
+    with pytest.raises(ValueError, match="row 0, column 'size': 'unknown' is text, but in training"):
+        model.set_params(strict=True).predict(text[7:8])
+
+
 def test_a_few_stray_cells_among_dates_are_empty():
     days = pd.date_range("2024-01-01", periods=60).astype(str).to_series(index=range(60))
     y = np.arange(60) + np.sin(np.arange(60))
