@@ -15,9 +15,10 @@ namespace {
 constexpr std::size_t most_terms = 320;     // laid out at once
 constexpr std::size_t most_rows = 192;      // with so many terms, half a second-level cache
 constexpr std::size_t most_columns = 1536;  // the same for the third
-constexpr std::size_t small = 64;           // a triangle that is not cut
-constexpr std::size_t cut = 48;             // of which others are cut into multiples: whole tiles
-constexpr std::size_t most_chunk = 16;      // of TileKernels::chunk
+constexpr std::size_t few_tiles = 4;    // of columns, for which laying out the rows does not pay
+constexpr std::size_t small = 64;       // a triangle that is not cut
+constexpr std::size_t cut = 48;         // of which others are cut into multiples: whole tiles
+constexpr std::size_t most_chunk = 16;  // of TileKernels::chunk
 
 // Aligned to a cache line.
 constexpr std::align_val_t alignment{64};
@@ -106,6 +107,27 @@ void copy_whole_lot(const double* from, std::size_t step, std::size_t depth, std
   }
 }
 
+// Copies `depth` terms of `count` rows of A that are not contiguous. Four rows at a time: what is written is.
+void turn_lot(const Operand& a, const double* from, std::size_t count, std::size_t depth,
+              std::size_t width, double* lot) {
+  std::size_t row = 0;
+  for (; row + 4 <= count; row += 4) {
+    const double* own = from + row * a.row_step;
+    double* to = lot + row;
+    for (std::size_t k = 0; k < depth; ++k, own += a.column_step, to += width) {
+      to[0] = own[0];
+      to[1] = own[a.row_step];
+      to[2] = own[2 * a.row_step];
+      to[3] = own[3 * a.row_step];
+    }
+  }
+  for (; row < count; ++row) {
+    for (std::size_t k = 0; k < depth; ++k) {
+      lot[k * width + row] = from[row * a.row_step + k * a.column_step];
+    }
+  }
+}
+
 // Rows [rows.begin, rows.end) of A, `width` at a time, each lot term by term: of terms [terms.begin, terms.end) those that
 // the lot has, with 0 where a triangle or the last rows end.
 void lay_out(const Operand& a, Holds holds, Range rows, Range terms, std::size_t width,
@@ -122,11 +144,7 @@ void lay_out(const Operand& a, Holds holds, Range rows, Range terms, std::size_t
     if (a.row_step == 1 && count == width) {
       copy_whole_lot(from, a.column_step, own_depth, width, lot);
     } else {
-      for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t k = 0; k < own_depth; ++k) {
-          lot[k * width + i] = from[i * a.row_step + k * a.column_step];
-        }
-      }
+      turn_lot(a, from, count, own_depth, width, lot);
     }
     if (holds == Holds::all) continue;
     for (std::size_t k = 0; k < own_depth; ++k) {
@@ -145,11 +163,18 @@ struct Product {
   Sign sign = Sign::plus;
 };
 
+// Rows of A, a lot of kernels.rows of them after the other: how far it is from a lot, and from a term, to the next.
+struct Lots {
+  const double* numbers;
+  std::size_t lot_step, term_step;
+};
+
 // A tile that crosses the edge of C, or of its triangle.
 void multiply_part(const TileKernels& kernels, const Product& product, std::size_t depth,
-                   const double* a, const double* b, const Target& c, Range rows, Range columns) {
+                   const double* a, std::size_t a_step, const double* b, const Target& c,
+                   Range rows, Range columns) {
   alignas(64) double tile[24 * 8] = {};
-  kernels.add(depth, a, b, tile, kernels.rows);
+  kernels.add(depth, a, a_step, b, tile, kernels.rows);
   for (std::size_t j = columns.begin; j < columns.end; ++j) {
     const std::size_t first = product.lower ? std::max(rows.begin, j) : rows.begin;
     const double* from = tile + (j - columns.begin) * kernels.rows;
@@ -164,34 +189,34 @@ void multiply_part(const TileKernels& kernels, const Product& product, std::size
   }
 }
 
-// Computes the block of C at these rows and columns from the operands that were laid out.
+// Computes the block of C at these rows and columns; B was laid out.
 void multiply_block(const TileKernels& kernels, const Product& product, std::size_t all_terms,
-                    Range terms, const double* a, Range rows, const double* b, Range columns,
+                    Range terms, const Lots& a, Range rows, const double* b, Range columns,
                     const Target& c) {
   const std::size_t depth = terms.end - terms.begin;
   for (std::size_t j = columns.begin; j < columns.end;
        j += kernels.columns, b += kernels.columns * depth) {
     const Range tile_columns{j, std::min(j + kernels.columns, columns.end)};
     const Range of_columns = terms_of(product.b_holds, tile_columns, all_terms);
-    const double* own_a = a;
-    for (std::size_t i = rows.begin; i < rows.end;
-         i += kernels.rows, own_a += kernels.rows * depth) {
+    const double* own_a = a.numbers;
+    for (std::size_t i = rows.begin; i < rows.end; i += kernels.rows, own_a += a.lot_step) {
       const Range tile_rows{i, std::min(i + kernels.rows, rows.end)};
       if (product.lower && tile_rows.end <= j) continue;
       const Range own =
           common(common(of_columns, terms_of(product.a_holds, tile_rows, all_terms)), terms);
       if (own.begin >= own.end) continue;
-      const double* from_a = own_a + (own.begin - terms.begin) * kernels.rows;
+      const double* from_a = own_a + (own.begin - terms.begin) * a.term_step;
       const double* from_b = b + (own.begin - terms.begin) * kernels.columns;
       const bool whole = tile_rows.end - i == kernels.rows &&
                          tile_columns.end - j == kernels.columns &&
                          (!product.lower || i + 1 >= tile_columns.end);
       if (!whole) {
-        multiply_part(kernels, product, own.end - own.begin, from_a, from_b, c, tile_rows,
-                      tile_columns);
+        multiply_part(kernels, product, own.end - own.begin, from_a, a.term_step, from_b, c,
+                      tile_rows, tile_columns);
       } else {
         const auto tile = product.sign == Sign::plus ? kernels.add : kernels.subtract;
-        tile(own.end - own.begin, from_a, from_b, c.data + i + j * c.column_step, c.column_step);
+        tile(own.end - own.begin, from_a, a.term_step, from_b, c.data + i + j * c.column_step,
+             c.column_step);
       }
     }
   }
@@ -218,11 +243,25 @@ void multiply(const Operand& a, const Operand& b, const Target& c, const Product
       double* b_laid =
           room_for_b.of(round_up(columns.end - columns.begin, kernels.columns) * depth);
       lay_out(b_rows, product.b_holds, columns, terms, kernels.columns, b_laid);
+      const auto multiply_rows = [&](const Lots& lots, Range rows) {
+        multiply_block(kernels, product, all_terms, terms, lots, rows, b_laid, columns, c);
+      };
+      const bool is_read_in_place = a.row_step == 1 && product.a_holds == Holds::all &&
+                                    columns.end - columns.begin <= few_tiles * kernels.columns;
       each_piece(c.rows, most_rows, kernels.rows, [&](Range rows) {
         if (product.lower && rows.end <= columns.begin) return;
-        double* a_laid = room_for_a.of(round_up(rows.end - rows.begin, kernels.rows) * depth);
-        lay_out(a, product.a_holds, rows, terms, kernels.rows, a_laid);
-        multiply_block(kernels, product, all_terms, terms, a_laid, rows, b_laid, columns, c);
+        const std::size_t height = rows.end - rows.begin;
+        const std::size_t in_place = is_read_in_place ? height / kernels.rows * kernels.rows : 0;
+        const Range rest{rows.begin + in_place, rows.end};
+        if (in_place > 0) {
+          multiply_rows(
+              {a.data + rows.begin + terms.begin * a.column_step, kernels.rows, a.column_step},
+              {rows.begin, rest.begin});
+        }
+        if (rest.begin == rest.end) return;
+        double* a_laid = room_for_a.of(round_up(rest.end - rest.begin, kernels.rows) * depth);
+        lay_out(a, product.a_holds, rest, terms, kernels.rows, a_laid);
+        multiply_rows({a_laid, kernels.rows * depth, kernels.rows}, rest);
       });
     });
   });

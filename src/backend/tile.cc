@@ -56,15 +56,15 @@ HWY_INLINE void add_terms(const Lanes (&a)[tile_vectors], const double* b,
 }
 #endif
 
-HWY_INLINE void multiply_tile(std::size_t depth, const double* a, const double* b,
-                              Lanes (&sum)[tile_columns][tile_vectors]) {
+HWY_INLINE void multiply_tile(std::size_t depth, const double* a, std::size_t a_step,
+                              const double* b, Lanes (&sum)[tile_columns][tile_vectors]) {
   const Numbers d;
   HWY_UNROLL(8)
   for (std::size_t j = 0; j < tile_columns; ++j) {
     HWY_UNROLL(4)
     for (std::size_t i = 0; i < tile_vectors; ++i) sum[j][i] = hn::Zero(d);
   }
-  for (std::size_t k = 0; k < depth; ++k, a += tile_rows, b += tile_columns) {
+  for (std::size_t k = 0; k < depth; ++k, a += a_step, b += tile_columns) {
     Lanes column[tile_vectors];
     HWY_UNROLL(4)
     for (std::size_t i = 0; i < tile_vectors; ++i) column[i] = hn::LoadU(d, a + i * lanes);
@@ -73,10 +73,11 @@ HWY_INLINE void multiply_tile(std::size_t depth, const double* a, const double* 
 }
 
 template <bool negative>
-void multiply(std::size_t depth, const double* a, const double* b, double* c, std::size_t stride) {
+void multiply(std::size_t depth, const double* a, std::size_t a_step, const double* b, double* c,
+              std::size_t stride) {
   const Numbers d;
   Lanes sum[tile_columns][tile_vectors];
-  multiply_tile(depth, a, b, sum);
+  multiply_tile(depth, a, a_step, b, sum);
   HWY_UNROLL(8)
   for (std::size_t j = 0; j < tile_columns; ++j) {
     HWY_UNROLL(4)
@@ -93,7 +94,7 @@ void add_by_entry(std::size_t depth, const double* a, const double* b, std::size
   const Numbers d;
   HWY_ALIGN double first[tile_columns * tile_rows];
   Lanes sum[tile_columns][tile_vectors];
-  multiply_tile(depth, a, b, sum);
+  multiply_tile(depth, a, tile_rows, b, sum);
   HWY_UNROLL(8)
   for (std::size_t j = 0; j < tile_columns; ++j) {
     HWY_UNROLL(4)
@@ -101,7 +102,7 @@ void add_by_entry(std::size_t depth, const double* a, const double* b, std::size
       hn::Store(sum[j][i], d, first + j * tile_rows + i * lanes);
     }
   }
-  multiply_tile(other_depth, other_a, other_b, sum);
+  multiply_tile(other_depth, other_a, tile_rows, other_b, sum);
   HWY_UNROLL(8)
   for (std::size_t j = 0; j < tile_columns; ++j) {
     HWY_UNROLL(4)
@@ -116,7 +117,7 @@ void add_by_entry(std::size_t depth, const double* a, const double* b, std::size
 void add_squares(std::size_t depth, const double* a, const double* b, double* sum) {
   const Numbers d;
   Lanes tile[tile_columns][tile_vectors];
-  multiply_tile(depth, a, b, tile);
+  multiply_tile(depth, a, tile_rows, b, tile);
   HWY_UNROLL(4)
   for (std::size_t i = 0; i < tile_vectors; ++i) {
     auto squares = hn::LoadU(d, sum + i * lanes);

@@ -6,14 +6,15 @@
 namespace dma::backend {
 
 // A tile is what a product keeps in registers: rows x columns sums of `depth` terms each. `a` holds the rows' numbers
-// term by term, `b` the columns': a[k * rows + i], b[k * columns + j].
+// term by term, `b` the columns': a[k * rows + i], b[k * columns + j]; with an `a_step`, a[k * a_step + i].
 struct TileKernels {
   std::size_t rows, columns;
   // c[i + j * stride] += sum_k a_ik b_kj, or -=. Every sum is added up on its own, from k = 0 on, so it has the same
   // bits wherever it is in a tile.
-  void (*add)(std::size_t depth, const double* a, const double* b, double* c, std::size_t stride);
-  void (*subtract)(std::size_t depth, const double* a, const double* b, double* c,
-                   std::size_t stride);
+  void (*add)(std::size_t depth, const double* a, std::size_t a_step, const double* b, double* c,
+              std::size_t stride);
+  void (*subtract)(std::size_t depth, const double* a, std::size_t a_step, const double* b,
+                   double* c, std::size_t stride);
   // c[i + j * stride] += (sum_k a_ik b_kj) (sum_k other_a_ik other_b_kj).
   void (*add_by_entry)(std::size_t depth, const double* a, const double* b, std::size_t other_depth,
                        const double* other_a, const double* other_b, double* c, std::size_t stride);
