@@ -49,7 +49,8 @@ struct Exact {
 // The integral over log p; x given p is Gaussian.
 Exact exact(const Setting& of) {
   const double gap = of.mx - of.mm;
-  const auto [a, b] = std::pair(of.precision.shape, of.precision.rate);
+  const double a = of.precision.shape;
+  const double b = of.precision.rate;
   const auto log_weight = [&](double t) {
     const double p = std::exp(t);
     const double v = of.vx + of.vm + 1 / p;

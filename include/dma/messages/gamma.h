@@ -51,8 +51,8 @@ struct Gamma {
   bool is_proper() const { return shape > 0 && rate > 0 && !is_point(); }
   bool is_distribution() const { return is_proper() || (is_point() && value_ > 0); }
 
-  double mean() const { return is_point() ? value_ : shape / rate; }
-  double variance() const { return is_point() ? 0 : shape / rate / rate; }
+  double mean() const { return is_point() ? value_ : shape * reciprocal(rate); }
+  double variance() const { return is_point() ? 0 : mean() * reciprocal(rate); }
   double stddev() const { return std::sqrt(variance()); }
 
   friend bool operator==(const Gamma&, const Gamma&) = default;
