@@ -96,6 +96,9 @@ constexpr std::array<Words, std::tuple_size_v<BuiltinFactors>> words{{
      ">>> dma.GammaPrior(2, rate=0.5)\nGammaPrior(shape=2.0, rate=0.5)"},
     {"GaussianPrecision", "x is Gaussian about a mean, with a precision that is itself a variable.",
      "x, mean, precision", "None.", ">>> dma.GaussianPrecision()\nGaussianPrecision()"},
+    {"Ordinal", "A score, seen through Gaussian noise, lies between two cut points.",
+     "score, lower, upper", "variance : float\n    Variance of the noise.",
+     ">>> dma.Ordinal(variance=1)\nOrdinal(variance=1.0)"},
 }};
 
 static_assert(words.back().name != nullptr, "a factor of factors.h has no words for Python");

@@ -294,6 +294,12 @@ class GaussianPrecision:
     def __init__(self) -> None: ...
     def __eq__(self, other: object) -> bool: ...
 
+class Ordinal:
+    def __init__(self, variance: float = 0.0) -> None: ...
+    @property
+    def variance(self) -> float: ...
+    def __eq__(self, other: object) -> bool: ...
+
 class PythonFactor:
     def __init__(
         self, evaluate: Callable[..., Any], inputs: int, name: str, order: int, tolerance: float
@@ -319,6 +325,7 @@ AnyFactor = Union[
     InnerProduct,
     GammaPrior,
     GaussianPrecision,
+    Ordinal,
     PythonFactor,
 ]
 

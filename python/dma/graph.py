@@ -41,6 +41,7 @@ from dma._core import (
     LogNormalObservation,
     NegativeBinomial,
     Observation,
+    Ordinal,
     Poisson,
     Prior,
     Probit,
@@ -76,6 +77,7 @@ __all__ = [
     "LogNormalObservation",
     "NegativeBinomial",
     "Observation",
+    "Ordinal",
     "Poisson",
     "Prior",
     "Probit",
@@ -179,6 +181,7 @@ Factor = Union[
     InnerProduct,
     GammaPrior,
     GaussianPrecision,
+    Ordinal,
     Function,
 ]
 # What an edge is connected to, row by row.

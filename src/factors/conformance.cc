@@ -395,13 +395,14 @@ MeanAndDeviation gamma_moments(const std::function<double(double)>& log_density,
   };
   const double top = log_weight(0);
   const auto breaks = special::even_breaks(-60, 10, 280);
-  const auto [mass, first] = special::integrate<2>(
+  const auto sums = special::integrate<2>(
       [&](double t) {
         const double weight = std::exp(log_weight(t) - top);
         return special::Integrals<2>{weight, weight * std::exp(t)};
       },
       breaks, 1e-13);
-  const double mean = first / mass;
+  const double mass = sums[0];
+  const double mean = sums[1] / mass;
   const double variance = special::integrate<1>(
       [&](double t) {
         const double away = std::exp(t) - mean;

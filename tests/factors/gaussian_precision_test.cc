@@ -24,8 +24,8 @@ struct Setting {
   }
 };
 
-// The last five have two peaks, or one that is far from where the Gamma alone has its own: a gap that is either noise or
-// the doubt about x.
+// The last eight have two peaks, of which those of the last three are as good as separate, or one that is far from where
+// the Gamma alone has its own: a gap that is either noise or the doubt about x.
 std::vector<Setting> settings() {
   std::vector<Setting> all;
   for (const double shape : {0.3, 1.0, 2.5, 40.0, 3e4}) {
@@ -37,6 +37,7 @@ std::vector<Setting> settings() {
     }
   }
   for (const double gap : {5.0, 8.0, 11.0, 20.0, 60.0}) all.push_back({gap, 4, 0, 1, {1.5, 1e-3}});
+  for (const double gap : {45.0, 47.5, 50.0}) all.push_back({gap, 4, 0, 1, {20, 20 / 1500.0}});
   return all;
 }
 

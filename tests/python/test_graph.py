@@ -36,6 +36,7 @@ BUILT_IN = [
     dma.InnerProduct(0.5, 0.2),
     dma.GammaPrior(2.5, 0.7),
     dma.GaussianPrecision(),
+    dma.Ordinal(0.5),
 ]
 
 

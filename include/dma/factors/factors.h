@@ -17,6 +17,7 @@
 #include <dma/factors/lognormal_observation.h>
 #include <dma/factors/negative_binomial.h>
 #include <dma/factors/observation.h>
+#include <dma/factors/ordinal.h>
 #include <dma/factors/poisson.h>
 #include <dma/factors/prior.h>
 #include <dma/factors/probit.h>
@@ -30,6 +31,6 @@ namespace dma {
 using BuiltinFactors =
     std::tuple<Prior, Observation, WeightedSum, Equality, Product, LeakyRelu, LogNormalCopy,
                GreaterThan, Between, Probit, Poisson, NegativeBinomial, LogNormalObservation,
-               Argmax, Softmax, WinDrawLoss, InnerProduct, GammaPrior, GaussianPrecision>;
+               Argmax, Softmax, WinDrawLoss, InnerProduct, GammaPrior, GaussianPrecision, Ordinal>;
 
 }  // namespace dma
