@@ -61,13 +61,13 @@ def fit_and_learn(x, group, y, **options):
     return beliefs[line], beliefs[own], beliefs[effect], beliefs[noise], beliefs
 
 
-def on_grid(x, group, y, points=30):
+def on_grid(x, group, y, points=50):
     """Mean and deviation of both precisions, and of all coefficients, from the joint Gaussian at every point of a grid."""
     design = np.column_stack([np.ones(len(y)), x, np.eye(group.max() + 1)[group]])
     square, product = design.T @ design, design.T @ y
     logs, found = [], []
-    for effect in np.exp(np.linspace(-1, 1.6, points)):
-        for noise in np.exp(np.linspace(-1.1, -0.1, points)):
+    for effect in np.exp(np.linspace(-2.5, 2.5, points)):
+        for noise in np.exp(np.linspace(-1.6, 0.8, points)):
             prior = np.array([100, 100, *np.full(group.max() + 1, effect)])
             covariance = np.linalg.inv(square / noise + np.diag(1 / prior))
             mean = covariance @ product / noise
