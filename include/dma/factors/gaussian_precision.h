@@ -24,8 +24,8 @@
 //   EP: moments of the tilted marginals.
 //   VMP: to x N(E[m], 1 / E[p]); to p shape 3 / 2, rate E[(x - m)^2] / 2
 //
-//   Where the messages to x say more than they should: they take p for known but for its width, so that x is a little too
-//   certain while p is in doubt; see docs/factors.md.
+//   Rows that share p count as independent: where they share what they leave in doubt of x and m, p is believed too surely;
+//   docs/graph-models.md has figures.
 //
 //   Domain    any valid message. A p without a proper message sends x and m the uniform one.
 #pragma once
