@@ -489,35 +489,40 @@ GraphFile read_graph(std::istream& in, const std::string& path, const std::strin
 
 namespace {
 
-// Means and variances of one message, or of many as arrays, with columns as arrays of arrays.
-json moments(Gaussian<double> message) {
-  return {{"mean", finite(message.mean())}, {"variance", finite(message.variance())}};
+// Mean and variance of a message; of a Gamma variable its shape and rate too.
+json moments(Gaussian<double> message, MessageFamily family) {
+  if (family == MessageFamily::gaussian)
+    return {{"mean", finite(message.mean())}, {"variance", finite(message.variance())}};
+  const auto gamma = Gamma::from_message(message);
+  return {{"mean", finite(gamma.mean())},
+          {"variance", finite(gamma.variance())},
+          {"shape", finite(gamma.shape)},
+          {"rate", finite(gamma.rate)}};
 }
 
-json moments(std::span<const Gaussian<double>> messages, std::uint32_t columns) {
-  json mean = json::array();
-  json variance = json::array();
+// The same of many as arrays, with columns as arrays of arrays.
+json moments(std::span<const Gaussian<double>> messages, MessageFamily family,
+             std::uint32_t columns) {
+  json result = moments(Gaussian<double>::uniform(), family);
+  for (auto& [key, values] : result.items()) values = json::array();
   for (std::size_t row = 0; row * std::max(1U, columns) < messages.size(); ++row) {
-    if (columns == 0) {
-      mean.push_back(finite(messages[row].mean()));
-      variance.push_back(finite(messages[row].variance()));
-      continue;
-    }
-    const json of_row = moments(messages.subspan(row * columns, columns), 0);
-    mean.push_back(of_row["mean"]);
-    variance.push_back(of_row["variance"]);
+    const json of_row = columns == 0 ? moments(messages[row], family)
+                                     : moments(messages.subspan(row * columns, columns), family, 0);
+    for (auto& [key, values] : result.items()) values.push_back(of_row[key]);
   }
-  return {{"mean", std::move(mean)}, {"variance", std::move(variance)}};
+  return result;
 }
 
 json marginals_to_json(const GraphFile& file, const Beliefs& beliefs) {
   json result = json::object();
   for (const NamedVariables& names : file.graph.names()) {
     if (!names.is_array()) {
-      result[names.name] = moments(beliefs.marginal({names.first}));
+      const Variable variable{names.first};
+      result[names.name] = moments(beliefs.natural(variable), beliefs.family(variable));
       continue;
     }
-    result[names.name] = moments(beliefs.marginals(names.array()), names.columns);
+    result[names.name] = moments(beliefs.naturals(names.array()),
+                                 beliefs.family(Variable{names.first}), names.columns);
     if (const auto found = file.labels.find(names.name); found != file.labels.end())
       result[names.name]["labels"] = found->second;
   }
@@ -529,8 +534,9 @@ json messages_to_json(const Graph& graph, const Beliefs& beliefs) {
   for (const auto& [factors, is_array] : factor_nodes(graph)) {
     const FactorId first{factors.first};
     for (std::size_t k = 0; k < graph.arity(first); ++k) {
-      json message =
-          is_array ? moments(beliefs.messages(factors, k), 0) : moments(beliefs.message(first, k));
+      const MessageFamily family = beliefs.family(graph.edge(first, k));
+      json message = is_array ? moments(beliefs.messages(factors, k), family, 0)
+                              : moments(beliefs.message(first, k), family);
       message["factor"] = is_array ? graph.name(factors) : graph.name(first);
       if (is_array) {
         message["edge"] = k;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include <fmt/core.h>
@@ -45,6 +46,30 @@ std::string in_words(Gaussian<double> belief) {
   return fmt::format("{:.6g} ± {:.2g}", mean + 0.0, belief.stddev());  // no -0
 }
 
+// A mean and a standard deviation, of a belief of any family; nothing if it is no distribution.
+struct Summary {
+  double mean;
+  std::optional<double> deviation;
+};
+
+Summary summary_of(const Beliefs& beliefs, Variable variable) {
+  const auto summarise = [](const auto& belief) -> Summary {
+    if (!belief.is_distribution()) return {belief.mean(), std::nullopt};
+    return {belief.mean(), belief.stddev()};
+  };
+  return beliefs.family(variable) == MessageFamily::gamma
+             ? summarise(beliefs.gamma_marginal(variable))
+             : summarise(beliefs.marginal(variable));
+}
+
+std::string in_words(Gaussian<double> message, MessageFamily family) {
+  if (family == MessageFamily::gaussian) return in_words(message);
+  if (message.is_uniform()) return "unknown";
+  const auto gamma = Gamma::from_message(message);
+  if (gamma.is_point()) return fmt::format("{:.4g}", gamma.mean());
+  return fmt::format("Gamma, shape {:.4g}, rate {:.4g}", gamma.shape, gamma.rate);
+}
+
 // How many of these are in a list of numbers that ascend.
 std::size_t count_in(const std::vector<std::uint32_t>& numbers, const NamedVariables& names) {
   const auto begin = std::lower_bound(numbers.begin(), numbers.end(), names.first);
@@ -56,7 +81,10 @@ json variable_node(const GraphFile& file, const Beliefs& beliefs, const NamedVar
   const std::size_t improper = count_in(beliefs.improper_marginals, names);
   const std::size_t moving = count_in(beliefs.moving, names);
   std::string text = fmt::format("{} variables", names.array().size());
-  if (!names.is_array()) text = in_words(beliefs.marginal({names.first}));
+  if (!names.is_array()) {
+    const Variable variable{names.first};
+    text = in_words(beliefs.natural(variable), beliefs.family(variable));
+  }
   std::string state;
   if (moving > 0) state = "moving";
   if (improper > 0) state = "improper";
@@ -112,10 +140,10 @@ json drawing(const GraphFile& file, const Beliefs& beliefs) {
 }
 
 json belief_row(const GraphFile& file, const Beliefs& beliefs, Variable variable) {
-  const auto marginal = beliefs.marginal(variable);
+  const auto [mean, deviation] = summary_of(beliefs, variable);
   json row{{"variable", file.name(variable)},
-           {"mean", finite(marginal.mean())},
-           {"std", marginal.is_distribution() ? finite(marginal.stddev()) : json(nullptr)}};
+           {"mean", finite(mean)},
+           {"std", deviation ? finite(*deviation) : json(nullptr)}};
   if (beliefs.measured()) row["movement"] = finite(beliefs.change(variable));
   return row;
 }
@@ -126,11 +154,15 @@ std::vector<Variable> shown(const Graph& graph) {
   return variables;
 }
 
-json interval(Gaussian<double> belief) {
-  constexpr double deviations = 2;
-  const double reach = deviations * belief.stddev();
-  return {
-      {"mean", belief.mean()}, {"lower", belief.mean() - reach}, {"upper", belief.mean() + reach}};
+// Two deviations about the mean; a precision is not below 0. Nothing if the belief is no distribution.
+std::optional<json> interval(const Beliefs& beliefs, Variable variable) {
+  const auto [mean, deviation] = summary_of(beliefs, variable);
+  if (!deviation) return std::nullopt;
+  const bool is_gamma = beliefs.family(variable) == MessageFamily::gamma;
+  const double lower = mean - 2 * *deviation;
+  return json{{"mean", mean},
+              {"lower", is_gamma ? std::max(0.0, lower) : lower},
+              {"upper", mean + 2 * *deviation}};
 }
 
 // {variable, group, mean, lower, upper}, and of larger arrays {group, row, mean, lower, upper}, for the charts.
@@ -138,11 +170,10 @@ json figures_of(const GraphFile& file, const Beliefs& beliefs) {
   const Graph& graph = file.graph;
   json single = json::array();
   for (const Variable variable : shown(graph)) {
-    const auto marginal = beliefs.marginal(variable);
-    if (!marginal.is_distribution()) continue;
-    json row = interval(marginal);
-    row["variable"] = file.name(variable);
-    single.push_back(std::move(row));
+    auto row = interval(beliefs, variable);
+    if (!row) continue;
+    (*row)["variable"] = file.name(variable);
+    single.push_back(std::move(*row));
   }
   json rows = json::array();
   for (const NamedVariables& names : graph.names()) {
@@ -151,13 +182,12 @@ json figures_of(const GraphFile& file, const Beliefs& beliefs) {
     const std::size_t columns = std::max(1U, names.columns);
     const std::size_t step = 1 + (size - 1) / most_points;
     for (std::uint32_t k = 0; k < size; k += static_cast<std::uint32_t>(step)) {
-      const auto marginal = beliefs.marginal({names.first + k});
-      if (!marginal.is_distribution()) continue;
-      json row = interval(marginal);
-      row["array"] =
+      auto row = interval(beliefs, {names.first + k});
+      if (!row) continue;
+      (*row)["array"] =
           names.columns > 1 ? fmt::format("{}, column {}", names.name, k % columns) : names.name;
-      row["row"] = k / columns;
-      rows.push_back(std::move(row));
+      (*row)["row"] = k / columns;
+      rows.push_back(std::move(*row));
     }
   }
   return {{"beliefs", std::move(single)}, {"belief_rows", std::move(rows)}};
@@ -170,10 +200,12 @@ json messages_of(const GraphFile& file, const Beliefs& beliefs) {
   for (std::uint32_t f = 0; f < graph.factor_count(); ++f) {
     for (std::size_t k = 0; k < graph.arity({f}); ++k) {
       const auto message = beliefs.message({f}, k);
+      const MessageFamily family = beliefs.family(graph.edge({f}, k));
+      const bool has_precision = family == MessageFamily::gaussian;
       rows.push_back({{"factor", graph.name(FactorId{f})},
                       {"to", file.name(graph.edge({f}, k))},
-                      {"message", in_words(message)},
-                      {"precision", finite(message.rho)}});
+                      {"message", in_words(message, family)},
+                      {"precision", has_precision ? finite(message.rho) : json(nullptr)}});
     }
   }
   return rows;

@@ -34,7 +34,7 @@ struct Arguments {
 // A variable that no message reached has no marginal to print.
 void require_information(const GraphFile& file, const Beliefs& beliefs) {
   for (const auto v : beliefs.improper_marginals) {
-    if (beliefs.marginal({v}).rho != 0) continue;
+    if (beliefs.natural({v}).rho != 0) continue;
     throw BadInput("variable '" + file.name(Variable{v}) +
                    "' has no proper message, so its marginal is unknown: give it a prior or an "
                    "observation, or check the factors connected to it");
@@ -51,6 +51,12 @@ void print_table(const GraphFile& file, const Beliefs& beliefs, const InferenceO
   for (const Variable v : variables) width = std::max(width, file.name(v).size());
   fmt::print("{:<{}}  {:>14}  {:>14}\n", "variable", width, "mean", "std");
   for (const Variable v : variables) {
+    if (beliefs.family(v) == MessageFamily::gamma) {
+      const Gamma precision = beliefs.gamma_marginal(v);
+      fmt::print("{:<{}}  {:>14.6g}  {:>14.6g}  Gamma, shape {:.6g}, rate {:.6g}\n", file.name(v),
+                 width, precision.mean(), precision.stddev(), precision.shape, precision.rate);
+      continue;
+    }
     const auto marginal = beliefs.marginal(v);
     if (marginal.is_distribution()) {
       fmt::print("{:<{}}  {:>14.6g}  {:>14.6g}\n", file.name(v), width, marginal.mean(),

@@ -14,6 +14,8 @@
 namespace {
 
 using dma::EdgeRows;
+using dma::GammaPrior;
+using dma::GaussianPrecision;
 using dma::Observation;
 using dma::Prior;
 using dma::WeightedSum;
@@ -45,46 +47,66 @@ std::vector<std::size_t> indices_of(const dma::Table& table, const std::string& 
   return {numbers.begin(), numbers.end()};
 }
 
-void print(const std::string& name, dma::Gaussian<double> belief) {
+template <class Belief>
+void print(const std::string& name, const Belief& belief) {
   fmt::print("  {:<24} {:8.4f} ± {:.4f}\n", name, belief.mean(), belief.stddev());
 }
 
-// A level that walks at random, seen through noise. Row t leads from state t to state t + 1.
+// A level that walks at random, seen through noise; both precisions are learnt. Row t leads from state t to state t + 1.
 void walk(const dma::Table& table) {
   const auto& seen = table.find("seen")->numbers;
   const auto before = indices_of(table, "before");
   const auto now = indices_of(table, "now");
   dma::Graph g;
+  const auto step = g.variable("step");
+  const auto noise = g.variable("noise");
   const auto level = g.variables("level", table.rows() + 1);
+  const auto value = g.variables("value", table.rows());
+  g.add(GammaPrior{2, 0.2}, step);
+  g.add(GammaPrior{2, 2}, noise);
   g.add(Prior{0, 1}, level[0]);
-  g.add(WeightedSum{{1}, 0, 0.09}, {level.at(now), level.at(before)});
-  g.add([&](std::size_t row) { return Observation{seen[row], 1}; }, {level.at(now)});
-  const auto beliefs = g.sweep();  // a chain: exact
-  fmt::print("walk, log evidence {:.4f}\n", g.log_evidence(beliefs));
+  g.add([&](std::size_t row) { return Observation{seen[row], 0}; }, {value});
+  g.add(GaussianPrecision{}, {value, level.at(now), noise});
+  g.add(GaussianPrecision{}, {level.at(now), level.at(before), step});
+  const auto beliefs = g.infer({.sweeps = 100, .tolerance = 1e-6});
+  fmt::print("walk, {} sweeps, log evidence {:.4f}\n", beliefs.sweeps, g.log_evidence(beliefs));
+  print("precision of a step", beliefs.gamma_marginal(step));
+  print("precision of the noise", beliefs.gamma_marginal(noise));
   print("last level", beliefs.marginal(level[table.rows()]));
 }
 
-// y = intercept + slope x + effect of the group + noise.
+// y = intercept + slope x + effect of the group + noise; the precisions of effects and noise are learnt.
 void mixed_effects(const dma::Table& table) {
   const auto& x = table.find("x")->numbers;
   const auto& y = table.find("y")->numbers;
   Labels groups;
   const auto group = groups.rows_of(table, "group");
   dma::Graph g;
+  const auto of_effects = g.variable("precision of effects");
+  const auto of_noise = g.variable("precision of noise");
+  const auto no_effect = g.variable("no effect");
+  g.add(GammaPrior{1.5, 1.5}, of_effects);
+  g.add(GammaPrior{1.5, 1.5}, of_noise);
+  g.add(Prior{0, 0}, no_effect);
   const auto intercept = g.variable("intercept");
   const auto slope = g.variable("slope");
   g.add(Prior{0, 100}, intercept);
   g.add(Prior{0, 100}, slope);
-  const auto effect = g.variables("effect", groups.count(), Prior{0, 2.25});
+  const auto effect = g.variables("effect", groups.count());
+  g.add(GaussianPrecision{}, {effect, no_effect, of_effects});
   const auto mean = g.variables("mean", table.rows());
+  const auto value = g.variables("value", table.rows());
   g.add(
       [&](std::size_t row) {
         return WeightedSum{{1, x[row], 1}};
       },
       {mean, intercept, slope, effect.at(group)});
-  g.add([&](std::size_t row) { return Observation{y[row], 0.49}; }, {mean});
-  const auto beliefs = g.infer({.sweeps = 100, .tolerance = 1e-9, .acceleration = 5});
+  g.add([&](std::size_t row) { return Observation{y[row], 0}; }, {value});
+  g.add(GaussianPrecision{}, {value, mean, of_noise});
+  const auto beliefs = g.infer({.sweeps = 1000, .tolerance = 1e-6});
   fmt::print("mixed effects, {} sweeps\n", beliefs.sweeps);
+  print("precision of effects", beliefs.gamma_marginal(of_effects));
+  print("precision of noise", beliefs.gamma_marginal(of_noise));
   print("slope", beliefs.marginal(slope));
   for (std::size_t k = 0; k < groups.count(); ++k)
     print(groups.name(k), beliefs.marginal(effect[k]));

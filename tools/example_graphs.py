@@ -244,15 +244,17 @@ def walk(steps=60):
         level += rng.gauss(0, 0.3)
         seen.append(round(level + rng.gauss(0, 1), 3))
     model = on_plates(
-        "a level that walks at random, seen through noise: dma infer walk.json --data walk.csv",
+        "a level that walks at random, seen through noise, and the precisions of its steps and of the noise: "
+        "dma infer walk.json --data walk.csv --tolerance 1e-6",
         {"row": "rows", "state": steps + 1},
-        {"level": "state"},
+        {"step": None, "noise": None, "level": "state", "value": "row"},
         [
+            factor("gamma_prior", ["step"], shape=2, rate=0.2),
+            factor("gamma_prior", ["noise"], shape=2, rate=2),
             factor("prior", ["level[0]"], mean=0, variance=1),
-            factor(
-                "sum", ["level[now]", "level[before]"], "walk", plate="row", coefficients=[1], variance=0.09
-            ),
-            factor("observation", ["level[now]"], "seen", plate="row", value="seen", variance=1),
+            factor("observation", ["value"], plate="row", value="seen", variance=0),
+            factor("gaussian_precision", ["value", "level[now]", "noise"], "seen", plate="row"),
+            factor("gaussian_precision", ["level[now]", "level[before]", "step"], "walk", plate="row"),
         ],
     )
     return model, table({"before": range(steps), "now": range(1, steps + 1), "seen": seen})
@@ -266,18 +268,31 @@ def mixed_effects(groups=8, rows=64):
     x = [round(rng.gauss(0, 1), 3) for _ in range(rows)]
     y = [round(2 + 0.6 * a + effects[g] + rng.gauss(0, 0.7), 3) for a, g in zip(x, group)]
     model = on_plates(
-        "y = intercept + slope x + effect of the group + noise: "
-        "dma infer mixed_effects.json --data mixed_effects.csv --tolerance 1e-9 --acceleration 5",
+        "y = intercept + slope x + effect of the group + noise, and the precisions of effects and noise: "
+        "dma infer mixed_effects.json --data mixed_effects.csv --tolerance 1e-6 --sweeps 1000",
         {"row": "rows", "group": {"values": ["group"]}},
-        {"intercept": None, "slope": None, "effect": "group", "mean": "row"},
+        {
+            "precision of effects": None,
+            "precision of noise": None,
+            "no effect": None,
+            "intercept": None,
+            "slope": None,
+            "effect": "group",
+            "mean": "row",
+            "value": "row",
+        },
         [
+            factor("gamma_prior", ["precision of effects"], shape=1.5, rate=1.5),
+            factor("gamma_prior", ["precision of noise"], shape=1.5, rate=1.5),
+            factor("prior", ["no effect"], mean=0, variance=0),
             factor("prior", ["intercept"], mean=0, variance=100),
             factor("prior", ["slope"], mean=0, variance=100),
-            factor("prior", ["effect"], plate="group", mean=0, variance=2.25),
+            factor("gaussian_precision", ["effect", "no effect", "precision of effects"], plate="group"),
             factor(
                 "sum", ["mean", "intercept", "slope", "effect[group]"], plate="row", coefficients=[1, "x", 1]
             ),
-            factor("observation", ["mean"], plate="row", value="y", variance=0.49),
+            factor("observation", ["value"], plate="row", value="y", variance=0),
+            factor("gaussian_precision", ["value", "mean", "precision of noise"], plate="row"),
         ],
     )
     return model, table({"group": [f"group {g}" for g in group], "x": x, "y": y})

@@ -288,6 +288,20 @@ json consistency() {
     does_not_apply("inner_product", "products and a weighted sum in one: see there what vanishes",
                    to);
   }
+  does_not_apply("gamma_prior", "one edge, so no other input that could concentrate", "precision");
+  for (const char* to : {"x", "mean", "precision"}) {
+    does_not_apply(
+        "gaussian_precision",
+        "noise remains, however much the other inputs concentrate; of a known precision it "
+        "is a weighted sum, and between known values conjugate",
+        to);
+  }
+  for (const char* to : {"score", "lower", "upper"}) {
+    does_not_apply("ordinal",
+                   "the exact message does not vanish on one side, however much the other inputs "
+                   "concentrate, so it has no mass 1 and no KL to a Gaussian",
+                   to);
+  }
   return {
       {"settings",
        {{"width", width},

@@ -10,7 +10,8 @@ const square = 11;
 const labelRoom = 36;  // to the right of the last factor of a plate
 
 // Their first variable is what they make of the others.
-const makers = new Set(['sum', 'product', 'leaky_relu', 'lognormal_copy', 'inner_product']);
+const makers = new Set(['sum', 'product', 'leaky_relu', 'lognormal_copy', 'inner_product', 'gaussian_precision']);
+const priors = new Set(['prior', 'gamma_prior']);
 
 function svg(tag, attributes = {}, ...children) {
   const result = document.createElementNS('http://www.w3.org/2000/svg', tag);
@@ -19,7 +20,7 @@ function svg(tag, attributes = {}, ...children) {
   return result;
 }
 
-const isSource = (factor) => factor.edges.length === 1 && factor.type === 'prior';
+const isSource = (factor) => factor.edges.length === 1 && priors.has(factor.type);
 const inputsOf = (factor) => (makers.has(factor.type) ? factor.edges.slice(1) : factor.edges);
 const outputOf = (factor) => (makers.has(factor.type) ? factor.edges[0] : null);
 

@@ -4,10 +4,14 @@
 
     python3 examples/python/matchbox.py                     # generated ratings, whose truth is known
     python3 examples/python/matchbox.py --csv ratings.csv   # columns user, item, rating
+    python3 examples/python/matchbox.py --ordinal           # ratings of five stars, whose ends are learnt
     python3 examples/python/matchbox.py --speed 1000000     # a sweep over so many ratings of rank 10
 
 A user's vector ends with the bias and a 1, an item's with a 1 and the bias, so that one factor is the whole rating. The
 engines are compared on a tenth of the ratings that is held out.
+
+An ordinal rating k says that the score, with its noise, is between the cut points k and k + 1. They are variables: a rating is
+two factors, "the score is above the one" and "the other is above the score". The outermost are known and far away.
 """
 
 import argparse
@@ -16,6 +20,7 @@ import time
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 import dma
 
@@ -47,15 +52,22 @@ def generated(users, items, rank, count, noise=0.5, seed=1):
     return Ratings(user, item, exact + noise * random.normal(size=count))
 
 
-def read(path):
+def read(path, ordinal):
     table = pd.read_csv(path)
     codes = [pd.factorize(table[name])[0] for name in ("user", "item")]
+    if ordinal:
+        return Ratings(*codes, pd.factorize(table.rating, sort=True)[0])
     spread = table.rating.std()
     return Ratings(*codes, ((table.rating - table.rating.mean()) / spread).to_numpy())
 
 
+FAR = 1000.0
+
+
 class Matchbox:
-    def __init__(self, ratings, users, items, rank, noise=0.5, seed=1):
+    """levels: None for ratings that are numbers, else how many there are, 0, 1, ..."""
+
+    def __init__(self, ratings, users, items, rank, noise=0.5, seed=1, levels=None):
         random = np.random.default_rng(seed)
         self.graph = g = dma.Graph()
         self.noise = noise**2
@@ -74,14 +86,22 @@ class Matchbox:
             self.vectors.append(vectors)
         user, item = self.vectors
         score = g.variables("score", len(ratings))
-        seen = g.add(dma.Observation, score, value=ratings.rating, variance=0)
         inner = g.add(dma.InnerProduct(0, self.noise), score, user[ratings.user], item[ratings.item])
-        rows = [
-            (seen, 0),
-            *((inner, 1 + k) for k in range(2 * rank + 4) if k not in (rank + 1, 2 * rank + 2)),
-        ]
         # Of a vector's entries, only the ones are known, and need no message.
-        self.schedule = dma.Schedule([(priors[0], 0), (priors[1], 0), rows], [])
+        entries = [(inner, 1 + k) for k in range(2 * rank + 4) if k not in (rank + 1, 2 * rank + 2)]
+        if levels is None:
+            seen = g.add(dma.Observation, score, value=ratings.rating, variance=0)
+            rows = [(seen, 0), *entries]
+        else:
+            self.cut = g.variables("cut", levels + 1)
+            middle = 1.0 * np.arange(levels + 1) - levels / 2
+            middle[0], middle[-1] = -FAR, FAR
+            variance = np.where(np.abs(middle) == FAR, 0.0, 1.0)
+            priors.append(g.add(dma.Prior, self.cut, mean=middle, variance=variance))
+            above = g.add(dma.WinDrawLoss(1), score, self.cut[ratings.rating])
+            below = g.add(dma.WinDrawLoss(1), self.cut[ratings.rating + 1], score)
+            rows = [(inner, 0), (above, 0), (below, 1), *entries, (above, 1), (below, 0)]
+        self.schedule = dma.Schedule([*((prior, 0) for prior in priors), rows], [])
 
     def learn(self, sweeps, tolerance=0.0, **engine):
         return self.graph.infer(sweeps=sweeps, tolerance=tolerance, schedule=self.schedule, **engine)
@@ -95,6 +115,13 @@ class Matchbox:
         mean = (user[0] * item[0]).sum(axis=1)
         variance = user[1] * item[1] + user[0] ** 2 * item[1] + item[0] ** 2 * user[1]
         return mean, variance.sum(axis=1) + self.noise
+
+    def foretell_levels(self, beliefs, ratings):
+        """The probability of every level, for new ratings."""
+        mean, variance = self.foretell(beliefs, ratings)
+        cut = beliefs[self.cut]
+        below = ndtr((cut.mean - mean[:, None]) / np.sqrt(variance[:, None] + cut.variance))
+        return np.diff(below, axis=1)
 
 
 def log_likelihood(mean, variance, seen):
@@ -127,6 +154,50 @@ def compare(ratings, users, items, rank, sweeps):
     print(f"{'nothing':8s} {log_likelihood(mean, deviation**2, test.rating):14.3f} {test.rating.std():9.3f}")
 
 
+def as_levels(ratings, ends):
+    """Ratings 0, 1, ... by which of these ends they are above."""
+    return Ratings(ratings.user, ratings.item, np.searchsorted(ends, ratings.rating))
+
+
+def compare_levels(ratings, users, items, rank, sweeps):
+    """Levels as ordinals beside the same levels as numbers with Gaussian noise, each normalised over the levels."""
+    held_out = np.arange(len(ratings)) % 10 == 0
+    train, test = ratings[~held_out], ratings[held_out]
+    levels = int(ratings.rating.max()) + 1
+    shares = np.bincount(train.rating, minlength=levels) / len(train)
+    rows = np.arange(len(test))
+    print(
+        f"{len(train)} ratings, {users} users, {items} items, rank {rank}, {levels} levels; {len(test)} held out"
+    )
+    print("                 log-likelihood   right   seconds a sweep")
+
+    def show(name, probabilities, seconds=None):
+        score = np.log(probabilities[rows, test.rating]).mean()
+        right = 100 * np.mean(probabilities.argmax(axis=1) == test.rating)
+        print(f"{name:15s} {score:15.3f} {right:6.1f} %" + (f" {seconds:12.2f}" if seconds else ""))
+
+    model = Matchbox(train, users, items, rank, levels=levels)
+    for engine in ("linear", "EP"):
+        begin = time.perf_counter()
+        beliefs = model.learn(sweeps, **ENGINES[engine])
+        seconds = (time.perf_counter() - begin) / sweeps
+        show(f"ordinal, {engine}", model.foretell_levels(beliefs, test), seconds)
+        cut = beliefs[model.cut]
+        inner = slice(1, levels)
+        found = ", ".join(f"{m:.2f} ± {s:.2f}" for m, s in zip(cut.mean[inner], cut.std[inner]))
+        print(f"                cut points {found}")
+    centre, spread = train.rating.mean(), train.rating.std()
+    numbers = Ratings(train.user, train.item, (train.rating - centre) / spread)
+    for noise in (0.3, 0.5, 0.7):
+        model = Matchbox(numbers, users, items, rank, noise=noise)
+        mean, variance = model.foretell(model.learn(sweeps, **ENGINES["linear"]), test)
+        ends = (np.arange(levels + 1) - 0.5 - centre) / spread
+        ends[0], ends[-1] = -FAR, FAR
+        below = ndtr((ends - mean[:, None]) / np.sqrt(variance[:, None]))
+        show(f"number, {noise:.1f}", np.maximum(np.diff(below, axis=1), 1e-300))
+    show("shares", np.tile(shares, (len(test), 1)))
+
+
 def measure_speed(count, rank=10):
     users, items = max(10, count // 100), max(10, count // 500)
     ratings = generated(users, items, rank, count)
@@ -149,6 +220,9 @@ def main():
     parser.add_argument("--csv")
     parser.add_argument("--rank", type=int, default=3)
     parser.add_argument("--sweeps", type=int, default=20)
+    parser.add_argument(
+        "--ordinal", action="store_true", help="the ratings are levels, whose ends are learnt"
+    )
     parser.add_argument("--speed", type=int, help="measure a sweep over so many ratings")
     arguments = parser.parse_args()
     if arguments.speed:
@@ -156,11 +230,15 @@ def main():
         return
     users, items = 300, 200
     if arguments.csv:
-        ratings = read(arguments.csv)
+        ratings = read(arguments.csv, arguments.ordinal)
         users, items = ratings.user.max() + 1, ratings.item.max() + 1
     else:
         ratings = generated(users, items, arguments.rank, 10_000)
-    compare(ratings, users, items, arguments.rank, arguments.sweeps)
+        if arguments.ordinal:
+            ratings = as_levels(ratings, [-2.5, -1, 0.2, 1])
+    (compare_levels if arguments.ordinal else compare)(
+        ratings, users, items, arguments.rank, arguments.sweeps
+    )
 
 
 if __name__ == "__main__":

@@ -90,6 +90,15 @@ constexpr std::array<Words, std::tuple_size_v<BuiltinFactors>> words{{
      "z, u_1, ..., u_n, v_1, ..., v_n, as many as it is added to",
      "offset : float\nvariance : float\n    Variance of the noise.",
      ">>> dma.InnerProduct(variance=0.5)\nInnerProduct(offset=0.0, variance=0.5)"},
+    {"GammaPrior", "What is known about a precision in advance.", "precision",
+     "shape : float\n    Positive; how many observations this is worth, halved.\nrate : float\n   "
+     " Positive; the mean is shape / rate.",
+     ">>> dma.GammaPrior(2, rate=0.5)\nGammaPrior(shape=2.0, rate=0.5)"},
+    {"GaussianPrecision", "x is Gaussian about a mean, with a precision that is itself a variable.",
+     "x, mean, precision", "None.", ">>> dma.GaussianPrecision()\nGaussianPrecision()"},
+    {"Ordinal", "A score, seen through Gaussian noise, lies between two cut points.",
+     "score, lower, upper", "variance : float\n    Variance of the noise.",
+     ">>> dma.Ordinal(variance=1)\nOrdinal(variance=1.0)"},
 }};
 
 static_assert(words.back().name != nullptr, "a factor of factors.h has no words for Python");

@@ -145,9 +145,16 @@ InferenceOptions options_of(const std::string& engine, const std::string& rule, 
           .acceleration = acceleration};
 }
 
-Message marginal(const Beliefs& self, std::uint32_t variable) {
+// A Gaussian or a Gamma.
+py::object marginal(const Beliefs& self, std::uint32_t variable) {
   if (variable >= self.variable_count()) throw py::index_error("no such variable");
-  return self.marginal({variable});
+  return self.family({variable}) == MessageFamily::gamma ? py::cast(self.gamma_marginal({variable}))
+                                                         : py::cast(self.marginal({variable}));
+}
+
+bool is_gamma(const Beliefs& self, std::uint32_t variable) {
+  if (variable >= self.variable_count()) throw py::index_error("no such variable");
+  return self.family({variable}) == MessageFamily::gamma;
 }
 
 Message message(const Beliefs& self, std::uint32_t factor, std::size_t edge) {
@@ -169,7 +176,7 @@ py::array_t<double> natural(std::span<const Message> messages) {
 
 py::array_t<double> marginals(const Beliefs& self, std::uint32_t first, std::uint32_t count) {
   if (std::size_t{first} + count > self.variable_count()) throw py::index_error("no such variable");
-  return natural(self.marginals(VariableArray{first, count, 1}));
+  return natural(self.naturals(VariableArray{first, count, 1}));
 }
 
 std::vector<double> changes(const Beliefs& self, std::uint32_t first, std::uint32_t count) {
@@ -318,6 +325,50 @@ void bind_gaussian(py::module_& module) {
           }));
 }
 
+constexpr auto gamma_documentation =
+    R"(A Gamma belief about a precision, x^(shape - 1) exp(-rate x).
+
+Parameters
+----------
+shape, rate : float
+    Positive.
+
+Attributes
+----------
+shape, rate : float
+mean, variance, std : float
+
+Examples
+--------
+>>> dma.Gamma(shape=3, rate=2).mean
+1.5
+)";
+
+void bind_gamma(py::module_& module) {
+  py::class_<Gamma> type(module, "Gamma", gamma_documentation);
+  type.attr("__module__") = "dma";
+  type.def(py::init<double, double>(), py::arg("shape"), py::arg("rate"))
+      .def_readonly("shape", &Gamma::shape)
+      .def_readonly("rate", &Gamma::rate)
+      .def_property_readonly("mean", &Gamma::mean)
+      .def_property_readonly("variance", &Gamma::variance)
+      .def_property_readonly("std", &Gamma::stddev)
+      .def(py::self == py::self)
+      .def("__hash__",
+           [](const Gamma& gamma) { return py::hash(py::make_tuple(gamma.shape, gamma.rate)); })
+      .def("__repr__",
+           [](const Gamma& gamma) {
+             const auto show = [](double value) {
+               return std::string(py::repr(py::float_(value)));
+             };
+             return "Gamma(shape=" + show(gamma.shape) + ", rate=" + show(gamma.rate) + ")";
+           })
+      .def(py::pickle([](const Gamma& gamma) { return py::make_tuple(gamma.shape, gamma.rate); },
+                      [](const py::tuple& state) {
+                        return Gamma(state[0].cast<double>(), state[1].cast<double>());
+                      }));
+}
+
 GraphClass bind_graph_class(py::module_& module) {
   GraphClass type(module, "Graph");
   type.def(py::init<>())
@@ -331,8 +382,8 @@ GraphClass bind_graph_class(py::module_& module) {
       .def("names",
            [](const SharedGraph& self) {
              py::list names;
-             for (const auto& [name, first, rows, columns] : self.graph.names())
-               names.append(py::make_tuple(name, first, rows, columns));
+             for (const NamedVariables& one : self.graph.names())
+               names.append(py::make_tuple(one.name, one.first, one.rows, one.columns));
              return names;
            })
       .def("find_factor",
@@ -406,6 +457,7 @@ void bind_beliefs(py::module_& module) {
   py::class_<Beliefs>(module, "Beliefs")
       .def("marginal", &marginal)
       .def("marginals", &marginals)
+      .def("is_gamma", &is_gamma)
       .def("message", &message)
       .def("messages", &messages)
       .def_property_readonly("variable_count", &Beliefs::variable_count)
@@ -431,6 +483,7 @@ void bind_beliefs(py::module_& module) {
 
 void bind_graph(py::module_& module) {
   bind_gaussian(module);
+  bind_gamma(module);
   bind_beliefs(module);
   GraphClass graph = bind_graph_class(module);
   bind_factors(module, graph);

@@ -30,7 +30,10 @@ from dma._core import (
     Argmax,
     Between,
     Equality,
+    Gamma,
+    GammaPrior,
     Gaussian,
+    GaussianPrecision,
     GreaterThan,
     InnerProduct,
     LeakyRelu,
@@ -38,6 +41,7 @@ from dma._core import (
     LogNormalObservation,
     NegativeBinomial,
     Observation,
+    Ordinal,
     Poisson,
     Prior,
     Probit,
@@ -58,7 +62,11 @@ __all__ = [
     "FactorReport",
     "FailedMessage",
     "Function",
+    "Gamma",
+    "GammaPrior",
+    "Gammas",
     "Gaussian",
+    "GaussianPrecision",
     "Gaussians",
     "Graph",
     "GreaterThan",
@@ -69,6 +77,7 @@ __all__ = [
     "LogNormalObservation",
     "NegativeBinomial",
     "Observation",
+    "Ordinal",
     "Poisson",
     "Prior",
     "Probit",
@@ -170,6 +179,9 @@ Factor = Union[
     Softmax,
     WinDrawLoss,
     InnerProduct,
+    GammaPrior,
+    GaussianPrecision,
+    Ordinal,
     Function,
 ]
 # What an edge is connected to, row by row.
@@ -506,6 +518,59 @@ class Gaussians:
         return f"Gaussians(shape={self.shape})"
 
 
+class Gammas:
+    """Many beliefs about precisions, as arrays.
+
+    Attributes
+    ----------
+    mean, variance, std : numpy.ndarray
+    gamma_shape, rate : numpy.ndarray
+        See :class:`Gamma`; ``shape`` is that of the arrays.
+    """
+
+    def __init__(self, gamma_shape: Floats, rate: Floats) -> None:
+        self.gamma_shape = gamma_shape
+        self.rate = rate
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.rate.shape
+
+    @property
+    def mean(self) -> Floats:
+        return self.gamma_shape / self.rate
+
+    @property
+    def variance(self) -> Floats:
+        return self.mean / self.rate
+
+    @property
+    def std(self) -> Floats:
+        return np.sqrt(self.variance)
+
+    def __len__(self) -> int:
+        return len(self.rate)
+
+    def __getitem__(self, at: Any) -> Union[Gamma, Gammas]:
+        """One of them as a Gamma, or some of them; indices as of an array."""
+        shape, rate = self.gamma_shape[at], self.rate[at]
+        return Gammas(shape, rate) if isinstance(rate, np.ndarray) else Gamma(shape, rate)
+
+    def __repr__(self) -> str:
+        return f"Gammas(shape={self.shape})"
+
+
+# What is known of a variable, and of the rows of an array.
+Belief = Union[Gaussian, Gamma]
+BeliefRows = Union[Gaussians, Gammas]
+
+
+def _belief_rows(natural: Floats, is_gamma: bool) -> BeliefRows:
+    if is_gamma:
+        return Gammas(natural[..., 0] + 1, natural[..., 1])
+    return Gaussians(natural[..., 0], natural[..., 1])
+
+
 @dataclass(frozen=True)
 class FactorId:
     """A factor of one graph; made by :meth:`Graph.add`."""
@@ -591,10 +656,10 @@ class FailedMessage(NamedTuple):
     why: str
 
 
-class Beliefs(Mapping[str, Union[Gaussian, Gaussians]]):
-    """What inference found: a mapping from variables, or their names, to Gaussians.
+class Beliefs(Mapping[str, Union[Belief, BeliefRows]]):
+    """What inference found: a mapping from variables, or their names, to Gaussians; of a precision, to a Gamma.
 
-    An array, or its name, leads to :class:`Gaussians`.
+    An array, or its name, leads to :class:`Gaussians` or :class:`Gammas`.
 
     Attributes
     ----------
@@ -655,14 +720,14 @@ class Beliefs(Mapping[str, Union[Gaussian, Gaussians]]):
         self.improper_marginals = [graph._core.variable_name(v) for v in core.improper_marginals]
 
     @overload
-    def __getitem__(self, variable: VariableArray) -> Gaussians:
+    def __getitem__(self, variable: VariableArray) -> BeliefRows:
         ...
 
     @overload
-    def __getitem__(self, variable: Union[Variable, str]) -> Gaussian:
+    def __getitem__(self, variable: Union[Variable, str]) -> Belief:
         ...
 
-    def __getitem__(self, variable: Union[Variable, VariableArray, str]) -> Union[Gaussian, Gaussians]:
+    def __getitem__(self, variable: Union[Variable, VariableArray, str]) -> Union[Belief, BeliefRows]:
         try:
             one = self._graph._find(variable)
         except ValueError as error:
@@ -676,7 +741,7 @@ class Beliefs(Mapping[str, Union[Gaussian, Gaussians]]):
         if isinstance(one, Variable):
             return self._core.marginal(first)
         natural = self._core.marginals(first, rows * (columns or 1))
-        return Gaussians(natural[:, 0].reshape(one.shape), natural[:, 1].reshape(one.shape))
+        return _belief_rows(natural.reshape((*one.shape, 2)), self._core.is_gamma(first))
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, first, _, _ in self._graph._core.names() if first < self._core.variable_count)
@@ -691,29 +756,34 @@ class Beliefs(Mapping[str, Union[Gaussian, Gaussians]]):
         )
 
     @overload
-    def marginal(self, variable: VariableArray) -> Gaussians:
+    def marginal(self, variable: VariableArray) -> BeliefRows:
         ...
 
     @overload
-    def marginal(self, variable: Union[Variable, str]) -> Gaussian:
+    def marginal(self, variable: Union[Variable, str]) -> Belief:
         ...
 
-    def marginal(self, variable: Union[Variable, VariableArray, str]) -> Union[Gaussian, Gaussians]:
+    def marginal(self, variable: Union[Variable, VariableArray, str]) -> Union[Belief, BeliefRows]:
         """The belief about a variable or an array; the same as ``beliefs[variable]``."""
         return self[variable]
 
-    def message(self, factor: Union[FactorId, str], to: Union[Variable, str, int]) -> Gaussian:
+    def message(self, factor: Union[FactorId, str], to: Union[Variable, str, int]) -> Belief:
         """The last message from a factor to one of its variables, or to the edge of this number."""
         index = self._graph._factor(factor)
         if index >= self._core.factor_count:
             raise ValueError(f"factor '{self._graph._core.factor_name(index)}' is newer than these beliefs")
-        return self._core.message(index, self._graph._edge(index, to))
+        edge = self._graph._edge(index, to)
+        message = self._core.message(index, edge)
+        if self._core.is_gamma(self._graph._core.edges(index)[edge]):
+            return Gamma(message.tau + 1, message.rho)
+        return message
 
-    def messages(self, factors: FactorArray, edge: int) -> Gaussians:
+    def messages(self, factors: FactorArray, edge: int) -> BeliefRows:
         """The last messages from the factors of an array to the edge of this number."""
         self._graph._own(factors)
         natural = self._core.messages(factors.first, factors.rows, edge)
-        return Gaussians(natural[:, 0], natural[:, 1])
+        is_gamma = len(factors) > 0 and self._core.is_gamma(self._graph._core.edges(factors.first)[edge])
+        return _belief_rows(natural, is_gamma)
 
     def changes(self, variables: VariableArray) -> Floats:
         """How far each variable of an array moved in the last sweep, in standard deviations; 0 without a tolerance."""

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <optional>
 #include <sstream>
+#include <type_traits>
 
 #include <dma/special/quadrature.h>
 #include <dma/special/random.h>
@@ -82,6 +83,26 @@ std::vector<Direction> directions(const FactorUnderTest& factor) {
 Gaussian<double> moderate(Random& random) {
   const double sd = std::pow(10.0, random.uniform(-1, 0.3));
   return Gaussian<double>::from_moments(2 * random.normal(), sd * sd);
+}
+
+Gaussian<double> moderate(Random& random, MessageFamily family) {
+  if (family == MessageFamily::gaussian) return moderate(random);
+  const double shape = std::pow(10.0, random.uniform(-0.3, 1.5));
+  const double mean = std::pow(10.0, random.uniform(-1, 1));
+  return Gamma{shape, shape / mean}.message();
+}
+
+// Any valid message to a Gamma variable: uniform, a point mass, without a rate, or with shape and mean up to
+// 10^+-decades.
+Gaussian<double> extreme_gamma(Random& random, double decades) {
+  const double kind = random.uniform(0, 1);
+  const double shape = std::pow(10.0, random.uniform(-decades, decades) / 2);
+  const double mean = std::pow(10.0, random.uniform(-decades, decades));
+  if (kind > 0.95) return Gaussian<double>::uniform();
+  if (kind > 0.9) return Gaussian<double>::point(mean);
+  if (kind > 0.85) return {shape, 0};
+  if (kind > 0.7) return moderate(random, MessageFamily::gamma);
+  return Gamma{shape, shape / mean}.message();
 }
 
 // Any valid message: uniform, a point mass, ordinary, or with mean and width up to 10^+-decades.
@@ -163,10 +184,17 @@ bool valid_everywhere(const FactorUnderTest& factor, const Message& message, Dir
                       std::string& failure) {
   std::vector<Gaussian<T>> in(factor.arity);
   for (std::size_t n = 0; n < count; ++n) {
-    for (auto& one : in) one = extreme<T>(random, decades);
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      if (factor.info->edge(k).family == MessageFamily::gaussian) {
+        in[k] = extreme<T>(random, decades);
+      } else if constexpr (std::is_same_v<T, double>) {
+        in[k] = extreme_gamma(random, decades);
+      }
+    }
     try {
       const Gaussian<T> result = message(direction.edge, Incoming<T>(in), direction.rule);
-      if (result.is_valid()) continue;
+      const Gaussian<double> sent{double(result.tau), double(result.rho)};
+      if (is_valid_message(sent, factor.info->edge(direction.edge).family)) continue;
       failure = show(factor, direction) + " is " + show(result) + " for " + show(Incoming<T>(in));
       return false;
     } catch (const std::domain_error&) {
@@ -358,7 +386,62 @@ Gaussian<double> arriving(const FactorUnderTest& factor, Random& random) {
                                         width * width * sent.variance());
 }
 
+// Mean and deviation of x under Gamma(x) exp(log_density(x)), by quadrature over log x about a mean that is close.
+MeanAndDeviation gamma_moments(const std::function<double(double)>& log_density, Gamma incoming,
+                               double about) {
+  const auto log_weight = [&](double t) {
+    const double x = about * std::exp(t);
+    return incoming.shape * t - incoming.rate * x + log_density(x);
+  };
+  const double top = log_weight(0);
+  const auto breaks = special::even_breaks(-60, 10, 280);
+  const auto sums = special::integrate<2>(
+      [&](double t) {
+        const double weight = std::exp(log_weight(t) - top);
+        return special::Integrals<2>{weight, weight * std::exp(t)};
+      },
+      breaks, 1e-13);
+  const double mass = sums[0];
+  const double mean = sums[1] / mass;
+  const double variance = special::integrate<1>(
+      [&](double t) {
+        const double away = std::exp(t) - mean;
+        return special::Integrals<1>{std::exp(log_weight(t) - top) * away * away / mass};
+      },
+      breaks, 1e-13)[0];
+  return {about * mean, about * std::sqrt(variance)};
+}
+
+FactorCheck check_gamma_moments(const FactorUnderTest& factor, Random& random) {
+  FactorCheck check{.name = "moments"};
+  constexpr int trials = 100;
+  double worst = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    const std::array in{moderate(random, MessageFamily::gamma)};
+    const auto marginal = Gamma::from_message(in[0] * factor.message(0, in, Rule::direct));
+    const auto exact = gamma_moments([&](double x) { return factor.log_density(std::span(&x, 1)); },
+                                     Gamma::from_message(in[0]), marginal.mean());
+    const double error = larger(std::abs(marginal.mean() - exact.mean),
+                                std::abs(marginal.stddev() - exact.deviation)) /
+                         exact.deviation;
+    worst = larger(worst, error);
+    if (error <= factor.moment_tolerance) continue;
+    check.passed = false;
+    check.detail = "marginal " + show(marginal.message()) + ", quadrature has mean " +
+                   std::to_string(exact.mean) + " and standard deviation " +
+                   std::to_string(exact.deviation) + ", for " + show(in[0]);
+    return check;
+  }
+  std::ostringstream detail;
+  detail << trials << " marginals, largest error " << worst << " standard deviations, tolerance "
+         << factor.moment_tolerance;
+  check.detail = detail.str();
+  return check;
+}
+
 FactorCheck check_marginal_moments(const FactorUnderTest& factor, Random& random) {
+  if (factor.info->edge(0).family == MessageFamily::gamma)
+    return check_gamma_moments(factor, random);
   FactorCheck check{.name = "moments"};
   constexpr int trials = 100;
   double worst = 0;
@@ -411,10 +494,11 @@ FactorCheck check_independence(const FactorUnderTest& factor, Random& random) {
     }
     for (int trial = 0; trial < trials; ++trial) {
       std::vector<Gaussian<double>> in(factor.arity);
-      for (auto& one : in) one = moderate(random);
+      for (std::size_t k = 0; k < in.size(); ++k)
+        in[k] = moderate(random, factor.info->edge(k).family);
       const auto expected = factor.message(edge, in, Rule::direct);
-      for (const auto own : {moderate(random), Gaussian<double>::uniform(),
-                             Gaussian<double>::point(random.normal())}) {
+      const auto known = Gaussian<double>::point(std::exp(random.normal()));
+      for (const auto own : {moderate(random, info.family), Gaussian<double>::uniform(), known}) {
         in[edge] = own;
         ++compared;
         if (factor.message(edge, in, Rule::direct) == expected) continue;

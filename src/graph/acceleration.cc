@@ -58,7 +58,7 @@ bool Acceleration::extrapolate(std::span<Gaussian<double>> messages,
   const Vector a = gram.completeOrthogonalDecomposition().solve(aim);
   if (!a.allFinite()) return false;
   for (std::size_t edge = 0; edge < messages.size(); ++edge) {
-    if (!messages[edge].is_proper()) continue;
+    if (!messages[edge].is_proper() || scale[edge] == 0) continue;
     double tau = last.after[edge];
     for (std::size_t k = 0; k < back; ++k)
       tau += a[static_cast<Index>(k)] * (history_[k].after[edge] - last.after[edge]);

@@ -21,7 +21,8 @@ class Acceleration {
 
   // Before a sweep.
   void begin(std::span<const Gaussian<double>> messages);
-  // After it: replaces the messages by the next x. scale: by which a change of tau on an edge counts. False if it left them
+  // After it: replaces the messages by the next x. scale: by which a change of tau on an edge counts; where it is 0
+  // the message stays. False if it left them
   // as they are.
   bool extrapolate(std::span<Gaussian<double>> messages, std::span<const double> scale);
 

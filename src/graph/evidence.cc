@@ -28,6 +28,23 @@ double variable_term(std::span<const std::uint32_t> edges,
   return term;
 }
 
+// The same of a Gamma variable, whose messages are not normalised: every Z_fv is Z_v.
+double gamma_variable_term(std::span<const std::uint32_t> edges,
+                           std::span<const Gaussian<double>> messages,
+                           std::span<Gaussian<double>> cavities) {
+  auto before = Gaussian<double>::uniform();
+  for (const std::uint32_t edge : edges) {
+    cavities[edge] = before;
+    before *= messages[edge];
+  }
+  auto after = Gaussian<double>::uniform();
+  for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) {
+    cavities[*edge] *= after;
+    after *= messages[*edge];
+  }
+  return (1 - static_cast<double>(edges.size())) * log_integral(Gamma::from_message(before));
+}
+
 }  // namespace
 
 double Graph::log_evidence(const Beliefs& beliefs) const {
@@ -51,7 +68,10 @@ double Graph::log_evidence(const Beliefs& beliefs) const {
       if (!forgotten_[edge_factor[by_variable.edges[i]]]) edges.push_back(by_variable.edges[i]);
     }
     try {
-      log += variable_term(edges, beliefs.messages_, cavities);
+      const auto term = beliefs.family(Variable{v}) == MessageFamily::gaussian
+                            ? variable_term
+                            : gamma_variable_term;
+      log += term(edges, beliefs.messages_, cavities);
     } catch (const std::logic_error& error) {
       throw GraphError("the evidence does not exist: variable '" + name(Variable{v}) +
                        "': " + error.what());

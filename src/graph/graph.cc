@@ -116,11 +116,55 @@ VariableArray Graph::variables(std::string name, Shape shape) {
   return array;
 }
 
-const NamedVariables& Graph::names_of(Variable variable) const {
+std::size_t Graph::place_of_name(Variable variable) const {
   const auto after = std::upper_bound(
       variable_names_.begin(), variable_names_.end(), variable.index,
       [](std::uint32_t index, const NamedVariables& one) { return index < one.first; });
-  return *(after - 1);
+  return static_cast<std::size_t>(after - variable_names_.begin()) - 1;
+}
+
+const NamedVariables& Graph::names_of(Variable variable) const {
+  return variable_names_[place_of_name(variable)];
+}
+
+MessageFamily Graph::family(Variable variable) const {
+  return names_of(variable).family.value_or(MessageFamily::gaussian);
+}
+
+std::vector<MessageFamily> Graph::families() const {
+  const auto is_gaussian = [](const NamedVariables& names) {
+    return names.family.value_or(MessageFamily::gaussian) == MessageFamily::gaussian;
+  };
+  std::vector<MessageFamily> result;
+  if (std::all_of(variable_names_.begin(), variable_names_.end(), is_gaussian)) return result;
+  result.reserve(variable_count_);
+  for (const NamedVariables& names : variable_names_)
+    result.insert(result.end(), names.array().size(),
+                  names.family.value_or(MessageFamily::gaussian));
+  return result;
+}
+
+void Graph::take_families(const FactorInfo& info, std::span<const EdgeRows> edges) {
+  std::vector<std::size_t> decided;  // by this factor
+  std::size_t k = 0;
+  for (const EdgeRows& edge : edges) {
+    const std::size_t at = place_of_name(Variable{edge.array().first});
+    NamedVariables& names = variable_names_[at];
+    for (const std::size_t end = k + edge.width(); k < end; ++k) {
+      const EdgeInfo& takes = info.edge(k);
+      if (!names.family) {
+        names.family = takes.family;
+        decided.push_back(at);
+      }
+      if (*names.family == takes.family) continue;
+      const std::string error = place(info) + ": edge " + std::to_string(k) + " (" +
+                                std::string(takes.name) + ") takes a " + name_of(takes.family) +
+                                " variable, but '" + names.name + "' is a " +
+                                name_of(*names.family) + " variable: another factor needs it so";
+      for (const std::size_t one : decided) variable_names_[one].family.reset();
+      throw GraphError(error);
+    }
+  }
 }
 
 std::string Graph::name(Variable variable) const {

@@ -18,10 +18,46 @@ std::string_view name_of(Engine engine) {
   return names[static_cast<std::size_t>(engine)];
 }
 
-Gaussian<double> Beliefs::marginal(Variable variable) const { return marginals_[variable.index]; }
+MessageFamily Beliefs::family(Variable variable) const {
+  return families_.empty() ? MessageFamily::gaussian : families_[variable.index];
+}
+
+Gaussian<double> Beliefs::natural(Variable variable) const { return marginals_[variable.index]; }
+
+Gaussian<double> Beliefs::marginal(Variable variable) const {
+  require_family(variable, MessageFamily::gaussian);
+  return natural(variable);
+}
 
 std::span<const Gaussian<double>> Beliefs::marginals(const VariableArray& array) const {
+  require_family(Variable{array.first}, MessageFamily::gaussian);
+  return naturals(array);
+}
+
+std::span<const Gaussian<double>> Beliefs::naturals(const VariableArray& array) const {
   return std::span(marginals_).subspan(array.first, array.size());
+}
+
+Gamma Beliefs::gamma_marginal(Variable variable) const {
+  require_family(variable, MessageFamily::gamma);
+  return Gamma::from_message(natural(variable));
+}
+
+std::vector<Gamma> Beliefs::gamma_marginals(const VariableArray& array) const {
+  require_family(Variable{array.first}, MessageFamily::gamma);
+  std::vector<Gamma> result;
+  result.reserve(array.size());
+  for (std::uint32_t k = 0; k < array.size(); ++k)
+    result.push_back(gamma_marginal({array.first + k}));
+  return result;
+}
+
+void Beliefs::require_family(Variable variable, MessageFamily family) const {
+  const MessageFamily own = this->family(variable);
+  if (own == family) return;
+  throw GraphError("variable " + std::to_string(variable.index) + " is a " +
+                   std::string(name_of(own)) + " variable: ask for its " +
+                   (own == MessageFamily::gamma ? "gamma_marginal" : "marginal"));
 }
 
 Gaussian<double> Beliefs::message(FactorId factor, std::size_t edge) const {
@@ -59,7 +95,8 @@ void SweepState::record_failure(Step step, const char* why) {
 void SweepState::deliver(Step step, Gaussian<double> sent) {
   ++result->messages_sent;
   const std::uint32_t edge = edge_begin[step.factor] + step.edge;
-  if (!sent.is_valid()) {
+  const std::uint32_t variable = edge_variable[edge];
+  if (!is_valid_message(sent, family(variable))) {
     if (!std::isfinite(sent.tau) || !std::isfinite(sent.rho)) {
       record_failure(step, "the message is not a number");
       return;
@@ -68,7 +105,6 @@ void SweepState::deliver(Step step, Gaussian<double> sent) {
     stopped = options.on_improper == OnImproper::stop;
     if (options.on_improper != OnImproper::pass) return;
   }
-  const std::uint32_t variable = edge_variable[edge];
   const Gaussian<double> old = message[edge];
   const bool both_proper = old.is_proper() && sent.is_proper();
   if (options.damping > 0 && both_proper)
@@ -125,7 +161,8 @@ std::vector<Run> runs_of(const Schedule& schedule, std::span<const std::uint16_t
 }
 
 // The movement of a marginal, in units of its new standard deviation (for a point mass: of its size, or 1).
-double movement(Gaussian<double> before, Gaussian<double> after) {
+template <class Belief>
+double movement(const Belief& before, const Belief& after) {
   if (before == after) return 0;
   if (before.is_point() && after.is_point())
     return std::abs(after.mean() - before.mean()) / std::max(1.0, std::abs(after.mean()));
@@ -133,6 +170,11 @@ double movement(Gaussian<double> before, Gaussian<double> after) {
   const double moved = special::larger(std::abs(after.mean() - before.mean()),
                                        std::abs(after.stddev() - before.stddev()));
   return moved / after.stddev();
+}
+
+double movement(Gaussian<double> before, Gaussian<double> after, MessageFamily family) {
+  if (family == MessageFamily::gaussian) return movement(before, after);
+  return movement(Gamma::from_message(before), Gamma::from_message(after));
 }
 
 // Whether each ten sweeps move the marginals by more than the ten before.
@@ -206,6 +248,7 @@ detail::SweepState Graph::initial_state(const InferenceOptions& options, Beliefs
           .total = Marginals(variable_count()),
           .incoming = Marginals(widest),
           .outgoing = Marginals(widest),
+          .families = result.families_,
           .options = options,
           .result = &result};
 }
@@ -231,14 +274,17 @@ Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule,
   return infer_from(options, schedule, &start);
 }
 
-// 1 / sqrt(rho) of each edge's variable: times a change of tau, the change of its mean in its deviations.
-std::vector<double> Graph::edge_scales(std::span<const Gaussian<double>> marginals) const {
+// 1 / sqrt(rho) of each edge's variable: times a change of tau, the change of its mean in its deviations. 0 for a Gamma
+// variable.
+std::vector<double> Graph::edge_scales(const Beliefs& beliefs) const {
   std::vector<double> scales(edge_count());
-  std::transform(edge_variable_.begin(), edge_variable_.end(), scales.begin(),
-                 [&](std::uint32_t variable) {
-                   const auto marginal = marginals[variable];
-                   return marginal.is_proper() ? 1 / std::sqrt(marginal.rho) : 0;
-                 });
+  std::transform(
+      edge_variable_.begin(), edge_variable_.end(), scales.begin(), [&](std::uint32_t variable) {
+        const auto marginal = beliefs.natural({variable});
+        const bool scales =
+            marginal.is_proper() && beliefs.family({variable}) == MessageFamily::gaussian;
+        return scales ? 1 / std::sqrt(marginal.rho) : 0;
+      });
   return scales;
 }
 
@@ -281,6 +327,7 @@ Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& sched
   Beliefs result;
   result.engine_ = options.engine;
   result.structure_ = structure_;
+  result.families_ = families();
   result.forgotten_count_ = forgotten_count_;
   result.damping = options.damping;
   Watch watch;
@@ -311,8 +358,8 @@ Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& sched
     auto now = marginals(state);
     if (options.tolerance > 0 && !result.marginals_.empty()) {
       result.changes_.resize(now.size());
-      std::transform(result.marginals_.begin(), result.marginals_.end(), now.begin(),
-                     result.changes_.begin(), movement);
+      for (std::uint32_t v = 0; v < now.size(); ++v)
+        result.changes_[v] = movement(result.marginals_[v], now[v], state.family(v));
       const auto most = std::max_element(result.changes_.begin(), result.changes_.end());
       result.last_change = most == result.changes_.end() ? 0 : *most;
       result.converged = result.last_change <= options.tolerance;
@@ -328,7 +375,7 @@ Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& sched
     }
     result.marginals_ = std::move(now);
     if (result.converged) break;
-    if (!last && acceleration.extrapolate(state.message, edge_scales(result.marginals_))) {
+    if (!last && acceleration.extrapolate(state.message, edge_scales(result))) {
       for (std::uint32_t v = 0; v < variable_count(); ++v) state.total[v] = state.product(v);
       result.marginals_ = marginals(state);
     }
@@ -336,7 +383,8 @@ Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& sched
   result.messages_ = std::move(state.message);
   result.edge_begin_ = edge_begin_;
   for (std::uint32_t v = 0; v < variable_count(); ++v) {
-    if (!result.marginals_[v].is_distribution()) result.improper_marginals.push_back(v);
+    if (!is_distribution(result.marginals_[v], state.family(v)))
+      result.improper_marginals.push_back(v);
     if (result.change(Variable{v}) > options.tolerance) result.moving.push_back(v);
   }
   return result;

@@ -62,6 +62,11 @@ Arrays Beliefs::store() const {
   arrays.put("damping", damping);
   put(arrays, "messages", messages_);
   put(arrays, "marginals", marginals_);
+  std::vector<std::uint64_t> gammas;
+  for (std::uint32_t v = 0; v < families_.size(); ++v) {
+    if (families_[v] == MessageFamily::gamma) gammas.push_back(v);
+  }
+  if (!gammas.empty()) arrays.put("gamma_variables", std::move(gammas));
   arrays.put("changes", changes_);
   arrays.put("edge_begin", wide(edge_begin_));
   arrays.put("moving", wide(moving));
@@ -85,6 +90,11 @@ Beliefs Beliefs::restore(Arrays stored) {
   result.messages_ = take(stored, "messages");
   result.marginals_ = take(stored, "marginals");
   const std::size_t variables = result.marginals_.size();
+  if (stored.has("gamma_variables")) {
+    result.families_.resize(variables, MessageFamily::gaussian);
+    for (const std::uint32_t v : take_numbers(stored, "gamma_variables", variables))
+      result.families_[v] = MessageFamily::gamma;
+  }
   result.changes_ = stored.take<double>("changes");
   require(result.changes_.empty() || result.changes_.size() == variables,
           "has changes of another graph");

@@ -661,6 +661,50 @@ TEST(Page, ShowsPlatesAsTheyAre) {
   EXPECT_EQ(page["figures"]["beliefs"].size(), page["variables"].size());
 }
 
+// Values of a known mean: the posterior of their precision is Gamma(2 + 2 / 2, 0.5 + (1 + 4) / 2).
+std::string precision_text() {
+  return R"({
+    "variables": ["x", "y", "at", "precision"],
+    "factors": [{"factor": "gamma_prior", "edges": ["precision"], "shape": 2, "rate": 0.5},
+                {"factor": "prior", "edges": ["at"], "mean": 0, "variance": 0},
+                {"factor": "observation", "edges": ["x"], "value": 1, "variance": 0},
+                {"factor": "observation", "edges": ["y"], "value": 2, "variance": 0},
+                {"factor": "gaussian_precision", "edges": ["x", "at", "precision"]},
+                {"factor": "gaussian_precision", "edges": ["y", "at", "precision"]}]})";
+}
+
+TEST(InferPrecision, HasShapeAndRate) {
+  const json result = json::parse(infer_text(precision_text()).out);
+  const json& precision = result["marginals"]["precision"];
+  EXPECT_NEAR(precision["shape"].get<double>(), 3, 1e-12);
+  EXPECT_NEAR(precision["rate"].get<double>(), 3, 1e-12);
+  EXPECT_NEAR(precision["mean"].get<double>(), 1, 1e-12);
+  EXPECT_NEAR(precision["variance"].get<double>(), 1.0 / 3, 1e-12);
+  EXPECT_FALSE(result["marginals"]["at"].contains("shape"));
+  EXPECT_TRUE(result["improper_marginals"].empty());
+  EXPECT_TRUE(result["log_evidence"].is_number());
+  const auto table = infer_text(precision_text(), "");
+  EXPECT_NE(table.out.find("Gamma, shape 3, rate 3"), std::string::npos) << table.out;
+}
+
+TEST(InferPrecision, IsNotTakenByAGaussianEdge) {
+  std::string text = precision_text();
+  const std::string known = R"("edges": ["at"])";
+  text.replace(text.find(known), known.size(), R"("edges": ["precision"])");
+  expect_refusal(infer_text(text),
+                 "\"factors\"[1]: factor 1 (prior): edge 0 (x) takes a Gaussian variable, but "
+                 "'precision' is a Gamma variable");
+}
+
+TEST(Page, ShowsAPrecision) {
+  const Scratch scratch;
+  const json page = page_of(shell_word(scratch.file("graph.json", precision_text())));
+  EXPECT_EQ(page["graph"]["variables"][3]["text"], "Gamma, shape 3, rate 3");
+  EXPECT_EQ(page["graph"]["variables"][3]["state"], "");
+  EXPECT_EQ(page["messages"][0]["message"], "Gamma, shape 2, rate 0.5");
+  for (const json& row : page["figures"]["beliefs"]) EXPECT_TRUE(row["lower"].is_number());
+}
+
 TEST(Page, CountsWhatIsTooLargeToDraw) {
   const json page = page_of(example("kalman.json"));
   EXPECT_FALSE(page["graph"].contains("variables"));

@@ -46,6 +46,9 @@ TEST(Conformance, Draw) { expect_conformance(WinDrawLoss{0, 0.7, 1.3}); }
 TEST(Conformance, Loss) { expect_conformance(WinDrawLoss{-1, 0.7, 1.3}); }
 TEST(Conformance, InnerProductOfOne) { expect_conformance(InnerProduct{3, 0.5}); }
 TEST(Conformance, InnerProduct) { expect_conformance(InnerProduct{7, 0.5, 0.2}); }
+TEST(Conformance, GammaPrior) { expect_conformance(GammaPrior{2.5, 0.7}); }
+TEST(Conformance, GaussianPrecision) { expect_conformance(GaussianPrecision{}); }
+TEST(Conformance, Ordinal) { expect_conformance(Ordinal{0.5}); }
 TEST(Conformance, LogNormalObservation) { expect_conformance(LogNormalObservation{3, 0.5}); }
 
 TEST(Conformance, Softplus) {

@@ -98,6 +98,57 @@ void expect_two_inputs(const F& factor, double z_variance, double tolerance) {
   EXPECT_NEAR(g.log_evidence(g.sweep(Rule::linear)), exact, tolerance) << factor.info().name;
 }
 
+TEST(Evidence, OfASoftmaxIsItsIntegral) {
+  const double exact = std::log(integral(
+      [&](double x) {
+        return integral(
+            [&](double y) { return std::exp(y) / (std::exp(x) + std::exp(y) + std::exp(0.3)); },
+            -0.7, 0.8);
+      },
+      1.2, 2.5));
+  Graph g;
+  const auto x = g.variable("x"), y = g.variable("y"), known = g.variable("known");
+  g.add(Prior{1.2, 2.5}, x);
+  g.add(Prior{-0.7, 0.8}, y);
+  g.add(Prior{0.3, 0}, known);
+  g.add(Softmax{3, 1}, x, y, known);
+  for (const Engine engine : {Engine::direct, Engine::ep}) {
+    const auto beliefs = g.infer({.engine = engine, .sweeps = 5});
+    EXPECT_NEAR(g.log_evidence(beliefs), exact, 1e-9) << name_of(engine);
+  }
+}
+
+// Of one product, of a known vector, and of two products, of which one is taken for a Gaussian.
+TEST(Evidence, OfAnInnerProduct) {
+  expect_two_inputs(InnerProduct{3, 0.2}, 0.3, 1e-9);
+  const auto evidence = [](double spread, const auto& factor, auto... edges) {
+    Graph g;
+    const auto z = g.variable("z");
+    const auto u = g.variables("u", 2, Prior{1.2, 0.5});
+    const auto v = g.variables("v", 2, Prior{-0.7, spread});
+    g.add(Observation{1.6, 0.3}, z);
+    if constexpr (sizeof...(edges) == 0) {
+      g.add(factor, z, u[0], u[1], v[0], v[1]);
+    } else {
+      g.add(factor, z, u[0], u[1]);
+    }
+    return g.log_evidence(g.infer({.rule = Rule::linear, .sweeps = 300, .tolerance = 1e-12}));
+  };
+  const InnerProduct two{5, 0.2, 0.4};
+  EXPECT_NEAR(evidence(0, two), evidence(0, WeightedSum{{-0.7, -0.7}, 0.2, 0.4}, 2), 1e-12);
+  // Given v, z is Gaussian.
+  const double exact = std::log(integral(
+      [&](double a) {
+        return integral(
+            [&](double b) {
+              return density(1.6, 1.2 * (a + b) + 0.2, 0.5 * (a * a + b * b) + 0.4 + 0.3);
+            },
+            -0.7, 0.8);
+      },
+      -0.7, 0.8));
+  EXPECT_NEAR(evidence(0.8, two), exact, 0.1);
+}
+
 TEST(Evidence, OfATinyTreeIsItsIntegral) {
   expect_two_inputs(Product{}, 0.3, 1e-9);
   expect_two_inputs(WeightedSum{{2, -1}, 0.5}, 0.3, 1e-9);

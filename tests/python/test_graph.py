@@ -34,6 +34,9 @@ BUILT_IN = [
     dma.Softmax(1),
     dma.WinDrawLoss(-1, 0.7, 1.3),
     dma.InnerProduct(0.5, 0.2),
+    dma.GammaPrior(2.5, 0.7),
+    dma.GaussianPrecision(),
+    dma.Ordinal(0.5),
 ]
 
 
@@ -1129,3 +1132,39 @@ def test_beliefs_are_saved_and_gone_on_from(tmp_path):
         again.load(tmp_path / "nothing.safetensors")
     with pytest.raises(OSError, match="no-folder"):
         known.save(tmp_path / "no-folder" / "walk.safetensors")
+
+
+def test_a_precision_is_a_gamma_variable():
+    """Known values about a known mean: the conjugate posterior."""
+    g = dma.Graph()
+    seen = np.array([1.2, 2.1, 0.4])
+    x = g.variables("x", 3)
+    mean, precision = g.variables("mean", "precision")
+    g.add(dma.Prior(1, 0), mean)
+    prior = g.add(dma.GammaPrior(2, rate=0.5), precision)
+    g.add(dma.Observation, x, value=seen, variance=0)
+    rows = g.add(dma.GaussianPrecision(), x, mean, precision)
+    beliefs = g.sweep()
+    found = beliefs[precision]
+    assert isinstance(found, dma.Gamma)
+    assert found.shape == pytest.approx(3.5)
+    assert found.rate == pytest.approx(0.5 + ((seen - 1) ** 2).sum() / 2)
+    assert found.mean == pytest.approx(found.shape / found.rate) and found.std == found.variance**0.5
+    assert beliefs.message(prior, precision) == dma.Gamma(2, 0.5)
+    assert beliefs.messages(rows, 2).rate == pytest.approx((seen - 1) ** 2 / 2)
+    assert beliefs.messages(rows, 2).gamma_shape == pytest.approx(np.full(3, 1.5))
+    assert isinstance(beliefs.messages(rows, 0), dma.Gaussians)
+    assert set(beliefs.means()) == {"x", "mean", "precision"}
+    assert pickle.loads(pickle.dumps(found)) == found
+    with pytest.raises(ValueError, match=r"takes a Gaussian variable, but 'precision' is a Gamma variable"):
+        g.add(dma.Prior(0, 1), precision)
+
+
+def test_precisions_of_an_array():
+    g = dma.Graph()
+    precision = g.variables("precision", (2, 3), prior=dma.GammaPrior(3, 2))
+    found = g.sweep()[precision]
+    assert isinstance(found, dma.Gammas) and found.shape == (2, 3)
+    assert found.mean == pytest.approx(np.full((2, 3), 1.5))
+    assert found[1, 2] == dma.Gamma(3, 2)
+    assert len(found[0]) == 3

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy.special import log_ndtr
+
+import dma
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "python"
 
@@ -109,6 +112,35 @@ def test_kalman_smoother_is_exact():
     assert smoothed.mean == pytest.approx(mean, abs=1e-10)
     assert smoothed.std == pytest.approx(deviation, abs=1e-10)
     assert evidence == pytest.approx(exact_evidence, abs=1e-9)
+
+
+def test_kalman_smoother_learns_its_noises_in_the_graph():
+    example = script("kalman")
+    random = np.random.default_rng(0)
+    seen = random.normal(0, 0.3, 150).cumsum() + random.normal(size=150)
+    mean, deviation, level, spread = example.on_grid(seen, points=15)
+    for rule in ("direct", "linear"):
+        levels, step, noise, beliefs = example.smooth_and_learn(seen, rule=rule)
+        assert beliefs.converged and beliefs.sweeps < 30
+        assert abs(step.mean - mean[0]) < 0.2 * deviation[0]
+        assert abs(noise.mean - mean[1]) < 0.05 * deviation[1]
+        assert np.abs((levels.mean - level) / spread).max() < 0.1
+        assert np.all(levels.std < 1.03 * spread) and np.all(levels.std > 0.9 * spread)
+
+
+def test_mixed_effects_learn_their_spread_in_the_graph():
+    example = script("mixed_effects")
+    random = np.random.default_rng(0)
+    x, group = random.normal(size=120), random.integers(0, 12, 120)
+    y = x + random.normal(size=12)[group] + 0.8 * random.normal(size=120)
+    mean, deviation, coefficients, spread = example.on_grid(x, group, y, points=30)
+    line, own, effect, noise, beliefs = example.fit_and_learn(x, group, y)
+    assert beliefs.converged
+    assert abs(effect.mean - mean[0]) < 0.25 * deviation[0]
+    assert abs(noise.mean - mean[1]) < 0.1 * deviation[1]
+    assert effect.std == pytest.approx(deviation[0], rel=0.05)
+    assert noise.std == pytest.approx(deviation[1], rel=0.05)
+    assert line.mean[1] == pytest.approx(coefficients[1], abs=0.05 * spread[1])
 
 
 def test_mixed_effects_have_exact_means():
@@ -237,3 +269,46 @@ def test_matchbox_foretells_ratings():
         assert found[name] > nothing + 0.2, name
         if name != "EP":
             assert beliefs.improper == []
+
+
+@pytest.mark.parametrize("factor", ["Ordinal", "WinDrawLoss"])
+def test_cut_points_are_learnt(factor):
+    """Levels of known scores with noise 1: two cut points against their posterior on a grid. Two half-lines in place of an
+    interval make the cut points a little too sure."""
+    random = np.random.default_rng(0)
+    score = random.normal(0, 2, 60)
+    level = np.searchsorted([-0.8, 1.1], score + random.normal(size=60))
+    g = dma.Graph()
+    z, known = g.variables("z", 60), g.variables("known", 60)
+    cut = g.variables("cut", 4)
+    g.add(dma.Prior, cut, mean=[-1000, -1, 1, 1000], variance=[0, 1, 1, 0])
+    g.add(dma.Prior, known, mean=score, variance=0)
+    if factor == "Ordinal":
+        g.add(dma.Ordinal(variance=1), known, cut[level], cut[level + 1])
+        g.add(dma.Prior(0, 1), z)
+    else:
+        g.add(dma.WeightedSum([1], variance=1), z, known)
+        g.add(dma.WinDrawLoss(1), z, cut[level])
+        g.add(dma.WinDrawLoss(1), cut[level + 1], z)
+    of_mean, of_deviation = (0.02, 0.02) if factor == "Ordinal" else (0.15, 0.1)
+    at = np.linspace(-5, 5, 401)
+    below = np.stack([np.zeros((401, 60)), special.ndtr(at[:, None] - score), np.ones((401, 60))])
+    logs = np.zeros((401, 401))  # of the first cut point, of the second
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for row, k in enumerate(level):
+            low = below[0, :, row] if k == 0 else below[1, :, row]
+            low = low[:, None] if k < 2 else low[None, :]
+            high = below[2, :, row] if k == 2 else below[1, :, row]
+            high = high[:, None] if k == 0 else high[None, :]
+            logs += np.log(np.maximum(high - low, 0))
+    logs -= (at[:, None] + 1) ** 2 / 2 + (at[None, :] - 1) ** 2 / 2
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    for engine in ("direct", "ep"):
+        found = g.infer(engine=engine, sweeps=200, tolerance=1e-8)[cut][1:3]
+        for k in range(2):
+            share = weights.sum(axis=1 - k)
+            mean = share @ at
+            deviation = np.sqrt(share @ at**2 - mean**2)
+            assert abs(found.mean[k] - mean) < of_mean * deviation
+            assert found.std[k] == pytest.approx(deviation, rel=of_deviation)

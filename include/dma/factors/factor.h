@@ -34,6 +34,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <dma/messages/gamma.h>
 #include <dma/messages/gaussian.h>
 
 namespace dma {
@@ -57,6 +58,8 @@ struct EdgeInfo {
   // Under Rule::direct the message must not depend on what arrives on its own edge. A factor for
   // which that is impossible says so here, with the reason.
   std::string_view own_edge_reason = {};
+  // Of the variables that this edge takes.
+  MessageFamily family = MessageFamily::gaussian;
 };
 
 struct FactorInfo {

@@ -8,6 +8,8 @@
 #include <dma/factors/between.h>
 #include <dma/factors/equality.h>
 #include <dma/factors/function.h>
+#include <dma/factors/gamma_prior.h>
+#include <dma/factors/gaussian_precision.h>
 #include <dma/factors/greater_than.h>
 #include <dma/factors/inner_product.h>
 #include <dma/factors/leaky_relu.h>
@@ -15,6 +17,7 @@
 #include <dma/factors/lognormal_observation.h>
 #include <dma/factors/negative_binomial.h>
 #include <dma/factors/observation.h>
+#include <dma/factors/ordinal.h>
 #include <dma/factors/poisson.h>
 #include <dma/factors/prior.h>
 #include <dma/factors/probit.h>
@@ -28,6 +31,6 @@ namespace dma {
 using BuiltinFactors =
     std::tuple<Prior, Observation, WeightedSum, Equality, Product, LeakyRelu, LogNormalCopy,
                GreaterThan, Between, Probit, Poisson, NegativeBinomial, LogNormalObservation,
-               Argmax, Softmax, WinDrawLoss, InnerProduct>;
+               Argmax, Softmax, WinDrawLoss, InnerProduct, GammaPrior, GaussianPrecision, Ordinal>;
 
 }  // namespace dma

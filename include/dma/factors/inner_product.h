@@ -17,6 +17,9 @@
 //     to u_k: rho = s / variance,   tau = E[v_k] (E[z] - offset - sum_{j != k} E[u_j] E[v_j]) / variance
 //     variance = 0 collapses to the point mass
 //
+//   log Z (evidence): that of the product of largest variance, exactly, under what the rest of the sum, as one Gaussian with
+//   its moments, leaves of z. Exact if the other products are Gaussian: n = 1, or one vector is known.
+//
 //   Domain    any valid message.
 #pragma once
 
@@ -88,6 +91,21 @@ struct InnerProduct {
     const std::array of_product{difference(in[0], sum_without(own, in)), in[1 + own],
                                 in[1 + n + own]};
     return Product{}.marginal(edge <= n ? 1 : 2, of_product);
+  }
+
+  double log_normaliser(Incoming<double> in) const {
+    const std::size_t n = in.size() / 2;
+    for (const Gaussian<double>& entry : in.subspan(1)) (void)detail::known(entry);
+    if (in[0].is_uniform()) return 0;
+    const auto spread = [&](std::size_t k) {
+      return Product::to_z(in[1 + k], in[1 + n + k]).variance();
+    };
+    std::size_t own = 0;
+    for (std::size_t k = 1; k < n; ++k) {
+      if (spread(k) > spread(own)) own = k;
+    }
+    const auto rest = difference(detail::known(in[0]), sum_without(own, in));
+    return Product{}.log_normaliser(std::array{rest, in[1 + own], in[1 + n + own]});
   }
 
   // VMP: exp of the expected log factor; without noise it collapses to a point mass.

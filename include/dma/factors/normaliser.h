@@ -2,13 +2,15 @@
 //
 //   Z_f = integral of f(x_0, ..., x_n) m_0(x_0) ... m_n(x_n)
 //
-// A proper message is a density here, a point mass a Dirac, and the uniform message the constant 1.
+// A proper message is a density here, a point mass a Dirac, and the uniform message the constant 1. A message of a Gamma
+// variable is x^tau exp(-rho x), not normalised.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include <dma/factors/factor.h>
 #include <dma/special/normal.h>
@@ -30,6 +32,16 @@ inline double log_overlap(Gaussian<double> a, Gaussian<double> b) {
   if (variance == 0) throw NoEvidence("two point masses meet, where a density is infinite");
   const double gap = a.mean() - b.mean();
   return -(gap * gap / variance + std::log(variance)) / 2 - special::log_sqrt_two_pi;
+}
+
+// log of the integral of x^(shape - 1) exp(-rate x), of a point mass 0.
+inline double log_integral(const Gamma& gamma) {
+  if (!gamma.is_distribution()) {
+    throw NoEvidence("a precision's belief is no distribution, shape " +
+                     std::to_string(gamma.shape) + " and rate " + std::to_string(gamma.rate));
+  }
+  if (gamma.is_point()) return 0;
+  return std::lgamma(gamma.shape) - gamma.shape * std::log(gamma.rate);
 }
 
 namespace detail {

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include <dma/factors/factor.h>
+#include <dma/factors/normaliser.h>
 #include <dma/factors/tilted.h>
 
 namespace dma {
@@ -108,10 +109,11 @@ struct Softmax {
     std::vector<Gaussian<double>> arrives;
     for (const Gaussian<T>& one : in) arrives.push_back({double(one.tau), double(one.rho)});
     if (is_unknown(arrives)) return Gaussian<T>::uniform();
-    const auto [tilted, probability] = race(edge, static_cast<std::size_t>(winner), arrives);
-    if (rule == Rule::direct) return narrowed<T>(tilted_message(arrives[edge], tilted));
+    const Raced raced = race(edge, static_cast<std::size_t>(winner), arrives);
+    if (rule == Rule::direct) return narrowed<T>(tilted_message(arrives[edge], raced.tilted));
     return narrowed<T>(tilted_message(
-        arrives[edge], linear_tilt(tilted.slope, probability, arrives[edge].variance())));
+        arrives[edge], linear_tilt(raced.tilted.slope, std::exp(raced.log_probability),
+                                   arrives[edge].variance())));
   }
 
   Gaussian<double> marginal(std::size_t edge, Incoming<double> in) const {
@@ -122,11 +124,17 @@ struct Softmax {
     return tilted_marginal(in[edge], race(edge, static_cast<std::size_t>(winner), in).tilted);
   }
 
+  double log_normaliser(Incoming<double> in) const {
+    for (const Gaussian<double>& x : in) (void)detail::known(x);
+    return race(0, static_cast<std::size_t>(winner), in).log_probability;
+  }
+
   Gaussian<double> variational(std::size_t edge, Incoming<double> in) const {
     if (is_unknown(in)) return Gaussian<double>::uniform();
     // d E[p_k] / dm_k = E[p_k (1 - p_k)]
-    const auto [own, probability] = race(edge, edge, in);
-    const double curvature = probability * own.slope;
+    const Raced raced = race(edge, edge, in);
+    const double probability = std::exp(raced.log_probability);
+    const double curvature = probability * raced.tilted.slope;
     const double slope = (edge == static_cast<std::size_t>(winner) ? 1 : 0) - probability;
     if (!(curvature > 0)) return Gaussian<double>::uniform();
     return {slope + in[edge].mean() * curvature, curvature};
@@ -135,7 +143,7 @@ struct Softmax {
  private:
   struct Raced {
     Tilted<double> tilted;
-    double probability;
+    double log_probability;
   };
 
   static bool is_unknown(Incoming<double> in) {
@@ -172,7 +180,7 @@ struct Softmax {
       mean.add(nodes.weight[i], tilt_at(edge, peak + nodes.at[i]));
     }
     const TiltedMoments moments{mean.first, mean.second, mean.slope, mean.square, mean.rate};
-    return {tilted_by(moments, 0, in[edge]), std::exp(highest) * nodes.mass};
+    return {tilted_by(moments, 0, in[edge]), highest + std::log(nodes.mass)};
   }
 };
 

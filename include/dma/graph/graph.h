@@ -57,6 +57,8 @@ struct NamedVariables {
   std::uint32_t first;
   std::uint32_t rows = 0;     // 0: one variable, without an index
   std::uint32_t columns = 0;  // 0: elements have one index
+  // Decided by the first factor that is added to one of them.
+  std::optional<MessageFamily> family = {};
 
   bool is_array() const { return rows > 0; }
   VariableArray array() const { return {first, std::max(1U, rows), std::max(1U, columns)}; }
@@ -131,6 +133,8 @@ class Graph {
   // What set_name gave it, else the names of its first and last factor.
   std::string name(FactorArray factors) const;
   const FactorInfo& info(FactorId factor) const;
+  // Gaussian before a factor is added to it.
+  MessageFamily family(Variable variable) const;
   // Throws GraphError if there is no variable of this name, or it is an array; skill[3] is an element.
   Variable find(const std::string& name) const;
   // Throws GraphError if there is no array of this name.
@@ -202,8 +206,13 @@ class Graph {
   FactorArray append_rows(std::uint16_t kind, std::size_t local, std::size_t stride,
                           std::span<const EdgeRows> edges, std::size_t rows);
   void check_size(std::size_t more_edges) const;
+  // Throws unless these variables are, or can become, of the families that the factor's edges take.
+  void take_families(const FactorInfo& info, std::span<const EdgeRows> edges);
+  // By variable; nothing if all are Gaussian.
+  std::vector<MessageFamily> families() const;
   void check_new_name(const std::string& name) const;
   const NamedVariables& names_of(Variable variable) const;
+  std::size_t place_of_name(Variable variable) const;  // in variable_names_
   std::optional<Variable> element(const std::string& name) const;
   // Names the next factor in errors.
   std::string place(const FactorInfo& info) const;
@@ -213,7 +222,7 @@ class Graph {
   detail::SweepState initial_state(const InferenceOptions& options, Beliefs& result) const;
   Beliefs infer_from(const InferenceOptions& options, const Schedule& schedule,
                      const Beliefs* start) const;
-  std::vector<double> edge_scales(std::span<const Gaussian<double>> marginals) const;
+  std::vector<double> edge_scales(const Beliefs& beliefs) const;
   // Takes over the messages of these beliefs.
   void go_on(const Beliefs& start, detail::SweepState& state) const;
   std::vector<Gaussian<double>> marginals(const detail::SweepState& state) const;

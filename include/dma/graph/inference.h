@@ -66,10 +66,18 @@ struct FailedMessage {
 // The result of inference.
 class Beliefs {
  public:
+  // Throws GraphError for a Gamma variable.
   Gaussian<double> marginal(Variable variable) const;
   // Row by row.
   std::span<const Gaussian<double>> marginals(const VariableArray& array) const;
-  // The last message from a factor to one of its edges.
+  // The same of Gamma variables; throws GraphError for another.
+  Gamma gamma_marginal(Variable variable) const;
+  std::vector<Gamma> gamma_marginals(const VariableArray& array) const;
+  MessageFamily family(Variable variable) const;
+  // Of any family, as the two numbers of a message.
+  Gaussian<double> natural(Variable variable) const;
+  std::span<const Gaussian<double>> naturals(const VariableArray& array) const;
+  // The last message from a factor to one of its edges; of a Gamma variable see Gamma::from_message.
   Gaussian<double> message(FactorId factor, std::size_t edge) const;
   // The same of every row.
   std::vector<Gaussian<double>> messages(FactorArray factors, std::size_t edge) const;
@@ -106,10 +114,13 @@ class Beliefs {
 
  private:
   friend class Graph;
+  void require_family(Variable variable, MessageFamily family) const;
+
   Engine engine_ = Engine::direct;
   std::uint64_t structure_ = 0;      // the graph's
   std::size_t forgotten_count_ = 0;  // the graph's
   std::vector<Gaussian<double>> marginals_;
+  std::vector<MessageFamily> families_;  // by variable; empty if all are Gaussian
   std::vector<double> changes_;
   std::vector<Gaussian<double>> messages_;
   std::vector<std::uint32_t> edge_begin_{0};

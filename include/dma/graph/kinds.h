@@ -40,6 +40,7 @@ struct SweepState {
   std::vector<Gaussian<double>> total;             // variable -> belief; hubs, and all under VMP
   std::vector<Gaussian<double>> incoming;          // one factor's messages, reused
   std::vector<Gaussian<double>> outgoing;          // the same
+  std::span<const MessageFamily> families;         // by variable; empty if all are Gaussian
   InferenceOptions options;
   Beliefs* result = nullptr;
   Step current{};
@@ -48,6 +49,10 @@ struct SweepState {
 
   std::uint32_t degree(std::uint32_t variable) const {
     return variable_edge_begin[variable + 1] - variable_edge_begin[variable];
+  }
+
+  MessageFamily family(std::uint32_t variable) const {
+    return families.empty() ? MessageFamily::gaussian : families[variable];
   }
 
   // The product of a variable's messages, except for the one on `except`.
@@ -260,6 +265,7 @@ template <Factor F>
 FactorId Graph::add(F factor, std::span<const Variable> edges) {
   check_edges(factor.info(), factor.arity(), edges);
   validate(factor, place(factor.info()));
+  take_families(factor.info(), std::vector<EdgeRows>(edges.begin(), edges.end()));
   std::uint16_t kind = 0;
   auto& factors = factors_of_type<F>(kind);
   factors.push_back(std::move(factor));
@@ -272,6 +278,7 @@ FactorArray Graph::add(const F& factor, std::span<const EdgeRows> edges) {
   validate(factor, place(factor.info()));
   for (std::size_t row = 0; row < rows; ++row) check_row(factor.info(), factor.arity(), edges, row);
   check_size(rows * factor.arity());
+  if (rows > 0) take_families(factor.info(), edges);
   std::uint16_t kind = 0;
   auto& factors = factors_of_type<F>(kind);
   if (rows > 0) factors.push_back(factor);
@@ -296,6 +303,7 @@ FactorArray Graph::add(const Make& make, std::span<const EdgeRows> edges) {
       edges_of_all += factor.arity();
     }
     check_size(edges_of_all);
+    if (rows > 0) take_families(factors.back().info(), edges);
   } catch (...) {
     factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(before), factors.end());
     throw;
