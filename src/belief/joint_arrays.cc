@@ -96,7 +96,8 @@ JointLedger take_old_ledger(const Architecture& architecture, const std::string&
   return ledger;
 }
 
-// Without a factor it is in the form of messages, for which units of a layer must share their prior precisions.
+// Without a factor it is in the form of messages, for which units of a layer must share their prior precisions. Without a
+// message it is the prior, and has a centre for messages to come.
 void check(const JointPosterior& posterior) {
   for (const auto* numbers :
        {&posterior.mean, &posterior.prior_precision, &posterior.factor, &posterior.centre}) {
@@ -108,7 +109,8 @@ void check(const JointPosterior& posterior) {
             "a joint posterior is not a proper Gaussian");
   }
   if (!posterior.in_messages()) return;
-  require(!posterior.ledger.empty(), "a joint posterior has neither factor nor messages");
+  require(!posterior.ledger.empty() || !posterior.centre.empty(),
+          "a joint posterior has neither factor nor messages");
   const Architecture& architecture = posterior.architecture;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const Dense layer = architecture.layer(l);
