@@ -42,6 +42,7 @@ from dma.graph import (
     check_factor,
     factor,
 )
+from dma.merging import Start, merge
 from dma.regressor import DMARegressor
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "Product",
     "Schedule",
     "Softmax",
+    "Start",
     "Step",
     "Variable",
     "VariableArray",
@@ -83,6 +85,7 @@ __all__ = [
     "__version__",
     "check_factor",
     "factor",
+    "merge",
 ]
 
 
