@@ -217,11 +217,32 @@ void check_checkpoint(const Arguments& arguments) {
   }
 }
 
+// Of a model that is fitted from a start, whatever its rows: a triangle and two vectors for each network.
+std::size_t part_bytes(const Model& start) {
+  std::size_t numbers = 0;
+  for (const Member& member : start.members) {
+    const std::size_t weights = member.belief->architecture().weight_count();
+    numbers += weights * (weights + 1) / 2 + 3 * weights;
+  }
+  return numbers * sizeof(double);
+}
+
+std::string part_text(const Model& start) {
+  return bytes_text(part_bytes(start)) + " or more, whatever its rows";
+}
+
 void print_outcome(const Regressor& model, const std::vector<Scored>& tests,
                    const Arguments& arguments, const ReadingNotes& notes) {
-  if (!arguments.json) return print_result(model.model(), tests, arguments.model);
+  if (!arguments.json) {
+    print_result(model.model(), tests, arguments.model);
+    if (arguments.prepare) print_entry("a part", part_text(model.model()));
+    return;
+  }
   Json json = fit_json(model.model());
-  if (arguments.prepare) json["start"] = start_json(Start::load(arguments.model).model());
+  if (arguments.prepare) {
+    json["start"] = start_json(Start::load(arguments.model).model());
+    json["part_bytes"] = part_bytes(model.model());
+  }
   json["model"] = arguments.model.string();
   json["peak_bytes"] = peak_bytes();
   json["stray_cells"] = notes.stray_cells();
@@ -323,12 +344,14 @@ void run_prepare_from(const Arguments& arguments) {
   if (arguments.json) {
     Json json = fit_json(model);
     json["model"] = arguments.model.string();
+    json["part_bytes"] = part_bytes(model);
     return fmt::print("{}\n", json.dump());
   }
   print_entry("start", start_text(start.shared()));
   print_entry("made of", fmt::format("{}, a model of {} rows, which it has not learnt",
                                      arguments.from.string(), model.report.rows));
   print_entry("network", network_text(model));
+  print_entry("a part", part_text(model));
   print_entry("file", fmt::format("{}, {}", arguments.model.string(),
                                   bytes_text(std::filesystem::file_size(arguments.model))));
 }

@@ -300,12 +300,12 @@ Start Start::from(const Regressor& regressor) {
   for (const Member& member : model.members) {
     const JointKnowledge& known = detail::knowledge_of(member);
     const JointPosterior& function = known.function;
-    start.members.push_back(detail::with(
-        member,
-        model.start ? detail::without_messages(known, function.centre,
-                                               detail::next_prior_precision(function))
-                    : detail::without_messages(known, function.mean, function.prior_precision),
-        start));
+    start.members.push_back(
+        detail::with(member,
+                     detail::without_messages(known, function.mean,
+                                              model.start ? detail::next_prior_precision(function)
+                                                          : function.prior_precision),
+                     start));
   }
   start.start->digest = detail::digest_of(start);
   return Start(std::move(start));
