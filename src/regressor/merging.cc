@@ -248,14 +248,14 @@ Model summed(std::span<const Model* const> parts) {
   return all;
 }
 
-Model merged(std::span<const Model* const> parts, std::span<const std::string> given) {
+Model merged(std::span<const Model* const> parts, std::span<const std::string> names) {
   require(parts.size() > 1, "merging needs two models at least");
-  const std::vector<std::string> names = names_or_numbers(parts.size(), given);
+  const std::vector<std::string> all = names_or_numbers(parts.size(), names);
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    require_start(*parts[k], names[k]);
-    if (k > 0) require_fit(*parts[k], names[k], *parts.front(), names.front());
+    require_start(*parts[k], all[k]);
+    if (k > 0) require_fit(*parts[k], all[k], *parts.front(), all.front());
   }
-  require_different(parts, names);
+  require_different(parts, all);
   return summed(parts);
 }
 
@@ -276,54 +276,49 @@ Start::Start(Model model) : model_(std::move(model)) {
   require(is_start(model_), std::string("this ") + model_is_no_start);
 }
 
-Start Start::from(const Regressor& regressor) {
-  const Model& model = regressor.model();
-  require(model.options.belief == BeliefKind::joint,
+Start Start::from(const Regressor& model) {
+  const Model& old = model.model();
+  require(old.options.belief == BeliefKind::joint,
           "a start needs the belief joint: messages of independent weights are not of one centre, "
           "so they cannot be added");
-  for (const TargetColumn& target : model.encoder.targets) {
+  for (const TargetColumn& target : old.encoder.targets) {
     require(target.kind == TargetKind::number || target.kind == TargetKind::amount,
             "a start predicts numbers or amounts, and '" + target.name + "' is a " +
                 std::string(name_of(target.kind)));
   }
-  Model start{model.options,
-              model.encoder,
-              {},
-              {},
-              {},
-              model.calibrations,
-              detail::without_rows(model.report)};
+  Model start{
+      old.options, old.encoder, {}, {}, {}, old.calibrations, detail::without_rows(old.report)};
   start.options.ledger = LedgerMode::none;
   start.report.rows_changed = 0;
-  const std::size_t round = model.start ? model.start->round + 1 : 1;
+  const std::size_t round = old.start ? old.start->round + 1 : 1;
   start.start = SharedStart{.round = round, .format = model_format_version};
-  for (const Member& member : model.members) {
+  for (const Member& member : old.members) {
     const JointKnowledge& known = detail::knowledge_of(member);
     const JointPosterior& function = known.function;
     start.members.push_back(
         detail::with(member,
                      detail::without_messages(known, function.mean,
-                                              model.start ? detail::next_prior_precision(function)
-                                                          : function.prior_precision),
+                                              old.start ? detail::next_prior_precision(function)
+                                                        : function.prior_precision),
                      start));
   }
   start.start->digest = detail::digest_of(start);
   return Start(std::move(start));
 }
 
-Regressor Start::fit(const Table& table, std::size_t threads) const {
+Regressor Start::fit(const Table& rows, std::size_t threads) const {
   const auto begun = std::chrono::steady_clock::now();
-  EncodedRows rows = encoder().encode(table);
-  if (rows.rows == 0) {
-    throw DataError(table.source + ": no row has a target" +
-                    (rows.without_weight > 0 ? " and a weight above 0" : ""));
+  EncodedRows encoded = encoder().encode(rows);
+  if (encoded.rows == 0) {
+    throw DataError(rows.source + ": no row has a target" +
+                    (encoded.without_weight > 0 ? " and a weight above 0" : ""));
   }
-  const std::vector<double> inputs = rows.inputs;
-  const std::vector<double> targets = rows.targets;
-  const std::vector<double> weights = rows.weights;
-  const std::size_t count = rows.rows;
-  detail::merge_copies(rows);
-  Model part = detail::learnt_at_start(model_, std::move(rows), threads);
+  const std::vector<double> inputs = encoded.inputs;
+  const std::vector<double> targets = encoded.targets;
+  const std::vector<double> weights = encoded.weights;
+  const std::size_t count = encoded.rows;
+  detail::merge_copies(encoded);
+  Model part = detail::learnt_at_start(model_, std::move(encoded), threads);
   Regressor fitted(part);
   part.report.train_nll = detail::mean_nll(fitted.predict_encoded(inputs, count, threads),
                                            {targets, weights}, fitted.encoder());
