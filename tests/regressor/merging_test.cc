@@ -128,6 +128,14 @@ TEST(Merging, AStartKnowsNoRow) {
     EXPECT_TRUE(known.function.ledger.empty());
     EXPECT_TRUE(!known.log_noise || known.log_noise->ledger.empty());
   }
+  // With few rows the noise is held as their messages, which a start must not have.
+  const Regressor few = Regressor::fit(rows_of(places().table, 0, 20), quick());
+  const auto noise_of = [](const Model& model) {
+    const Belief& belief = *model.members.front().belief;
+    return dynamic_cast<const JointBelief&>(belief).knowledge().log_noise;
+  };
+  ASSERT_TRUE(noise_of(few.model()) && noise_of(few.model())->in_messages());
+  EXPECT_TRUE(noise_of(Start::from(few).model())->ledger.empty());
   // A place that has them fits them as any other.
   const Regressor both =
       Regressor::merge(std::array{places().start.fit(rows_of(places().table, 0, 60)),
