@@ -177,6 +177,8 @@ void take_noise(const Architecture& function, Arrays& stored, JointKnowledge& kn
           "a noise network does not fit its function");
   known.noise_inputs = take_noise_inputs(architecture.inputs(), stored);
   known.log_noise = take_posterior(architecture, JointUnit::step, "log_noise.", stored);
+  require(!known.log_noise->in_messages() || !known.log_noise->ledger.empty(),
+          "a noise network knows nothing");
 }
 
 }  // namespace

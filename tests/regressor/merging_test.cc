@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -306,6 +307,27 @@ TEST(Merging, SurvivesAFile) {
   EXPECT_EQ(read.report().rows, 235U);
   EXPECT_THROW(Regressor::load(scratch.path("s.dma")), ModelError);
   EXPECT_THROW(Start::load(scratch.path("all.dma")), ModelError);
+}
+
+// A file whose networks were told nothing is a start, and no model; nor may its noise know nothing.
+TEST(Merging, RefusesFilesOfNetworksThatKnowNothing) {
+  const auto told_nothing = [](JointPosterior& posterior) {
+    posterior.centre = posterior.mean;
+    posterior.factor.clear();
+    posterior.ledger = {};
+  };
+  for (const bool noise : {false, true}) {
+    Model model = places().at_once.model();
+    Member& member = model.members.front();
+    JointKnowledge known = dynamic_cast<const JointBelief&>(*member.belief).knowledge();
+    ASSERT_TRUE(known.log_noise.has_value());
+    told_nothing(noise ? *known.log_noise : known.function);
+    member.belief = std::make_shared<JointBelief>(std::move(known), Heard{{}, false});
+    EXPECT_THROW(read_model(model_bytes(model)), ModelError);
+  }
+  Model start = places().start.model();
+  start.members.front() = places().at_once.model().members.front();
+  EXPECT_THROW(read_model(model_bytes(start)), ModelError);
 }
 
 // Without hashes parts can be merged, and recognised, but no row can be forgotten.
