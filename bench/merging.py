@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+SETS = ["yacht", "servo", "machine", "autompg", "boston", "energy", "concrete"]
+
 
 def read(path):
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt") as file:
@@ -92,7 +94,7 @@ def measure(run, learnt, places, sample_rows, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--sets", nargs="+", default=["yacht", "servo", "machine", "autompg", "boston"])
+    parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--dma", default="build/release/dma")
     parser.add_argument("--places", type=int, default=4)
     parser.add_argument("--share", type=float, default=0.25)
