@@ -44,7 +44,8 @@ void print_report(const ChangeReport& report, const Model& model,
   const bool has_classes = model.encoder.has_classes();
   if (report.rows_added > 0) {
     print_entry("rows added",
-                fmt::format("{} in {} batches", report.rows_added, report.batches_added));
+                std::to_string(report.rows_added) +
+                    (model.start ? "" : fmt::format(" in {} batches", report.batches_added)));
     print_entry("", fmt::format("{} {:.4f} before they were learnt",
                                 has_classes ? "log loss" : "NLL", report.new_rows_nll));
   }
@@ -65,9 +66,11 @@ void print_report(const ChangeReport& report, const Model& model,
   }
   if (report.rows_removed > 0) {
     print_entry("rows forgotten",
-                fmt::format("{}, in {} batches", report.rows_removed,
-                            report.batches_removed.size() + report.batches_reduced));
-    if (report.batches_removed.size() <= 20) {
+                std::to_string(report.rows_removed) +
+                    (model.start ? ""
+                                 : fmt::format(", in {} batches", report.batches_removed.size() +
+                                                                      report.batches_reduced)));
+    if (!model.start && report.batches_removed.size() <= 20) {
       print_entry("batches", list_text(report.batches_removed, ", "));
     }
   }
@@ -236,6 +239,8 @@ void add_forget(Command app) {
   rows.excludes(batch);
   add_common(command, *arguments);
   command.footer(
+      "A model that was fitted from a start needs no --data: the rows to forget are enough. Of "
+      "others:\n"
       "Without --data, whole batches are forgotten, including other rows in them. With --data, the "
       "other rows are put back. Of a row that was learnt several times, as many go as the file "
       "has; "

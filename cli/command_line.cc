@@ -152,6 +152,14 @@ std::vector<Command::Words> Command::commands() const {
   return all;
 }
 
+void Command::require_only(const std::string& why, const std::vector<std::string>& allowed) const {
+  for (const CLI::Option* option : command_->get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || std::count(allowed.begin(), allowed.end(), name) > 0) continue;
+    throw UsageError(name + ": " + why);
+  }
+}
+
 void add_commands(CLI::App& app, const std::vector<AddCommand>& commands) {
   // CLI11 would read a number in --json=1, and throw std::out_of_range for a long one.
   app.option_defaults()->disable_flag_override();

@@ -100,6 +100,8 @@ class Command {
     std::string name, options;  // --first --second -o
   };
   std::vector<Words> commands() const;
+  // Throws UsageError if an option was given, now that the words are parsed, that is not one of these.
+  void require_only(const std::string& why, const std::vector<std::string>& allowed) const;
 
  private:
   CLI::App* command_;

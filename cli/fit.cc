@@ -1,4 +1,5 @@
-// dma fit DATA.csv --target NAME: fits a model to a table.
+// dma fit DATA.csv --target NAME: fits a model to a table. dma prepare: makes a start of such a model.
+#include <dma/regressor/merging.h>
 #include <dma/regressor/regressor.h>
 #include <dma/regressor/stream.h>
 #include <fmt/core.h>
@@ -37,6 +38,9 @@ struct Arguments {
   SaveOptions save;
   bool calibrated = false;
   bool json = false;
+  std::filesystem::path start = {};  // to fit from
+  bool prepare = false;              // make a start of the model
+  std::filesystem::path from = {};   // of a model that is there
 };
 
 std::vector<std::size_t> parse_hidden(const std::string& text) {
@@ -184,7 +188,11 @@ std::filesystem::path default_model(const std::string& data) {
 void save(const Regressor& model, const Arguments& arguments) {
   {
     const Working working("writing " + arguments.model.string());
-    model.save(arguments.model, arguments.save);
+    if (arguments.prepare) {
+      Start::from(model).save(arguments.model);
+    } else {
+      model.save(arguments.model, arguments.save);
+    }
   }
   const std::filesystem::path& checkpoint = arguments.checkpoint.path;
   if (model.report().stopped != Stopped::interrupted) {
@@ -209,10 +217,32 @@ void check_checkpoint(const Arguments& arguments) {
   }
 }
 
+// Of a model that is fitted from a start, whatever its rows: a triangle and two vectors for each network.
+std::size_t part_bytes(const Model& start) {
+  std::size_t numbers = 0;
+  for (const Member& member : start.members) {
+    const std::size_t weights = member.belief->architecture().weight_count();
+    numbers += weights * (weights + 1) / 2 + 3 * weights;
+  }
+  return numbers * sizeof(double);
+}
+
+std::string part_text(const Model& start) {
+  return bytes_text(part_bytes(start)) + " or more, whatever its rows";
+}
+
 void print_outcome(const Regressor& model, const std::vector<Scored>& tests,
                    const Arguments& arguments, const ReadingNotes& notes) {
-  if (!arguments.json) return print_result(model.model(), tests, arguments.model);
+  if (!arguments.json) {
+    print_result(model.model(), tests, arguments.model);
+    if (arguments.prepare) print_entry("a part", part_text(model.model()));
+    return;
+  }
   Json json = fit_json(model.model());
+  if (arguments.prepare) {
+    json["start"] = start_json(Start::load(arguments.model).model());
+    json["part_bytes"] = part_bytes(model.model());
+  }
   json["model"] = arguments.model.string();
   json["peak_bytes"] = peak_bytes();
   json["stray_cells"] = notes.stray_cells();
@@ -271,6 +301,59 @@ void run_stream(const Arguments& arguments) {
     }
   }
   print_outcome(model, tests, arguments, found.notes);
+}
+
+// Learns the rows at the centre of a start.
+void run_part(Arguments& arguments) {
+  const std::size_t threads = arguments.options.threads;
+  if (arguments.model.empty()) arguments.model = default_model(arguments.data);
+  const Start start = Start::load(arguments.start);
+  const auto read = [&](const std::string& path, UseWeights use) {
+    CsvOptions csv = arguments.csv.options();
+    csv.columns = start.encoder().wanted(true, use);
+    return read_csv(path, csv);
+  };
+  Table table = read(arguments.data, UseWeights::needed);
+  ReadingNotes notes;
+  notes.add(table);
+  print_reading(notes, table.source);
+  std::optional<Table> held_out, test;
+  if (arguments.holdout > 0) {
+    auto [kept, rest] = split(table, arguments.holdout, start.model().options);
+    table = std::move(kept);
+    held_out = std::move(rest);
+  }
+  if (!arguments.test.empty()) test = read(arguments.test, UseWeights::if_there);
+  say_unlike(start.encoder().encode(table).unlike, table.source, learnt_as_other);
+  const Regressor model = [&] {
+    const Working working("learning");
+    return start.fit(table, threads);
+  }();
+  save(model, arguments);
+  std::vector<Scored> tests;
+  if (held_out) tests.push_back({"held out", model.evaluate(*held_out, threads)});
+  if (test) tests.push_back({"test file", model.evaluate(*test, threads)});
+  print_outcome(model, tests, arguments, notes);
+}
+
+// Makes a start of a model that is there.
+void run_prepare_from(const Arguments& arguments) {
+  const Start start = Start::from(Regressor::load(arguments.from));
+  start.save(arguments.model);
+  const Model& model = start.model();
+  if (arguments.json) {
+    Json json = fit_json(model);
+    json["model"] = arguments.model.string();
+    json["part_bytes"] = part_bytes(model);
+    return fmt::print("{}\n", json.dump());
+  }
+  print_entry("start", start_text(start.shared()));
+  print_entry("made of", fmt::format("{}, a model of {} rows, which it has not learnt",
+                                     arguments.from.string(), model.report.rows));
+  print_entry("network", network_text(model));
+  print_entry("a part", part_text(model));
+  print_entry("file", fmt::format("{}, {}", arguments.model.string(),
+                                  bytes_text(std::filesystem::file_size(arguments.model))));
 }
 
 void run(Arguments& arguments) {
@@ -352,11 +435,11 @@ void run(Arguments& arguments) {
 
 }  // namespace
 
-void add_fit(Command app) {
-  auto arguments = std::make_shared<Arguments>();
+namespace {
+
+// What the fit of a sample is told, too.
+void add_fit_options(Command command, const std::shared_ptr<Arguments>& arguments) {
   RegressorOptions& options = arguments->options;
-  const Command command = app.command("fit", "fit a model to a table");
-  command.option("data", arguments->data, "CSV file, plain or gzipped").required().text("DATA.csv");
   command
       .option("--target", static_cast<std::vector<std::string>&>(options.target),
               "column to predict, or several: --target a b")
@@ -373,10 +456,6 @@ void add_fit(Command app) {
           "skewed, such as a price; a count, a whole number from 0 on; auto (default): found out "
           "from the column, and said")
       .text("KIND");
-  command
-      .option("--model", arguments->model,
-              "file to write the model to (default: DATA.safetensors in this folder)")
-      .text("FILE");
   const auto names = [&](const char* option, Names& list, const char* help) {
     command.option(option, static_cast<std::vector<std::string>&>(list), help).text("NAME...");
   };
@@ -522,12 +601,6 @@ void add_fit(Command app) {
       .group("Output");
   command.option("--test", arguments->test, "CSV file to test on").text("FILE").group("Output");
   command
-      .choice<bool>("--intervals", arguments->calibrated, {{"model", false}, {"calibrated", true}},
-                    "calibrated: the rows held out say how wide 'predict --intervals calibrated' "
-                    "makes the intervals, which then hold as often as they say (docs/tables.md)")
-      .text("HOW")
-      .group("Output");
-  command
       .option("--checkpoint", arguments->checkpoint.path,
               "save progress to this file, and resume from it if it exists; deleted once the "
               "model is saved")
@@ -542,6 +615,31 @@ void add_fit(Command app) {
   arguments->checkpoint.say = [](const std::string& line) {
     fmt::print(stderr, "note: {}\n", line);
   };
+  command.flag("--json", arguments->json, "print one JSON object").group("Output");
+}
+
+}  // namespace
+
+void add_fit(Command app) {
+  auto arguments = std::make_shared<Arguments>();
+  const Command command = app.command("fit", "fit a model to a table");
+  command.option("data", arguments->data, "CSV file, plain or gzipped").required().text("DATA.csv");
+  command
+      .option("-o,--model", arguments->model,
+              "file to write the model to (default: DATA.safetensors in this folder)")
+      .text("FILE");
+  command
+      .option("--start", arguments->start,
+              "file of 'dma prepare': learn the rows so that the model can be merged with others "
+              "that were fitted from it (docs/merging.md)")
+      .text("START");
+  add_fit_options(command, arguments);
+  command
+      .choice<bool>("--intervals", arguments->calibrated, {{"model", false}, {"calibrated", true}},
+                    "calibrated: the rows held out say how wide 'predict --intervals calibrated' "
+                    "makes the intervals, which then hold as often as they say (docs/tables.md)")
+      .text("HOW")
+      .group("Output");
   command
       .flag("--slim", arguments->save.slim,
             "leave the ledger out of the model file: smaller, but nothing can be forgotten")
@@ -550,7 +648,6 @@ void add_fit(Command app) {
       .flag("--fast-load", arguments->save.fast_load,
             "keep everything in the model file, however large, so that it is read at once")
       .group("Output");
-  command.flag("--json", arguments->json, "print one JSON object").group("Output");
   command.footer(
       "examples:\n"
       "  dma fit houses.csv --target price\n"
@@ -559,8 +656,52 @@ void add_fit(Command app) {
       "  dma fit houses.csv.gz --target price --drop id --holdout 0.1 --model m.safetensors\n"
       "  dma fit weather.csv --target temperature rain --hidden 50,50 --json\n"
       "  dma fit larger_than_memory.csv --target y --ledger none --epochs 1\n"
-      "  dma fit houses.csv --target price --hidden 200 --checkpoint houses.checkpoint\n");
-  command.run([arguments] { run(*arguments); });
+      "  dma fit houses.csv --target price --hidden 200 --checkpoint houses.checkpoint\n"
+      "  dma fit north.csv --start houses.start -o north.dma\n");
+  command.run([arguments, command] {
+    if (arguments->start.empty()) return run(*arguments);
+    command.require_only(
+        "this is decided by the start, so it does not go with --start",
+        {"data", "--start", "--model", "--holdout", "--test", "--threads", "--slim", "--json",
+         "--no-header", "--delimiter", "--decimal", "--strict"});
+    run_part(*arguments);
+  });
+}
+
+void add_prepare(Command app) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->prepare = true;
+  const Command command = app.command(
+      "prepare", "make a start, from which models are fitted in several places to be merged");
+  command
+      .option("sample", arguments->data,
+              "CSV file with rows like those of all places; they are not learnt")
+      .text("SAMPLE.csv");
+  command
+      .option("--from", arguments->from,
+              "instead of a sample: a model that is there; of a merged one, for another round")
+      .text("MODEL");
+  command.option("-o,--output", arguments->model, "file to write the start to")
+      .required()
+      .text("START");
+  add_fit_options(command, arguments);
+  command.footer(
+      "The places then run 'dma fit ROWS.csv --start START', and 'dma merge' puts their models "
+      "together (docs/merging.md).\n"
+      "examples:\n"
+      "  dma prepare sample.csv --target price -o houses.start\n"
+      "  dma prepare --from all.dma -o round2.start\n");
+  command.run([arguments, command] {
+    if (!arguments->from.empty()) {
+      command.require_only("all comes from the model, so this does not go with --from",
+                           {"--from", "--output", "--json"});
+      return run_prepare_from(*arguments);
+    }
+    if (arguments->data.empty()) {
+      throw UsageError("prepare needs a sample (SAMPLE.csv) or a model (--from MODEL)");
+    }
+    run(*arguments);
+  });
 }
 
 }  // namespace dma::cli

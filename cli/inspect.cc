@@ -172,11 +172,19 @@ void print_importance(const Importance& all, const Model& model, const Arguments
   fmt::print("  over {}\n", arguments.data.empty() ? "the training rows" : arguments.data);
 }
 
-void print_model(const Model& model, const Importance& importance, const Arguments& arguments) {
-  const std::filesystem::path& path = arguments.model;
-  const FitReport& report = model.report;
-  fmt::print("{}: {}, {}\n", path.string(), bytes_text(std::filesystem::file_size(path)),
-             model.options.single_precision ? "single precision" : "double precision");
+void print_start(const SharedStart& start) {
+  print_entry("start", start_text(start));
+  constexpr std::size_t most = 20;
+  for (std::size_t k = 0; k < std::min(most, start.parts.size()); ++k) {
+    print_entry("", fmt::format("part {}: {} rows", digest_text(start.parts[k].digest),
+                                start.parts[k].rows));
+  }
+  if (start.parts.size() > most) {
+    print_entry("", fmt::format("and {} more; --json has them all", start.parts.size() - most));
+  }
+}
+
+void print_columns(const Model& model) {
   for (const TargetColumn& target : model.encoder.targets) {
     print_entry("target", target_text(target));
     if (!target.reason.empty()) print_entry("", "chosen: " + target.reason);
@@ -191,21 +199,35 @@ void print_model(const Model& model, const Importance& importance, const Argumen
   for (const std::string& text : date_part_texts(model.encoder)) print_entry("", text);
   for (const std::string& text : left_out_texts(model.encoder)) print_entry("left out", text);
   if (!model.encoder.weight.empty()) print_entry("weight", model.encoder.weight);
+}
+
+void print_model(const Model& model, const Importance& importance, const Arguments& arguments) {
+  const std::filesystem::path& path = arguments.model;
+  const FitReport& report = model.report;
+  fmt::print("{}: {}, {}\n", path.string(), bytes_text(std::filesystem::file_size(path)),
+             model.options.single_precision ? "single precision" : "double precision");
+  print_columns(model);
   print_entry("network", network_text(model));
   print_entry("units", fmt::format("slope {:g} below zero, rule {}",
                                    architecture_of(model).slope(0), name_of(model.options.rule)));
   print_shapes(model);
   print_entry("rows", rows_in(report));
-  print_entry("epochs", epochs_text(model));
+  if (model.start) {
+    print_start(*model.start);
+  } else {
+    print_entry("epochs", epochs_text(model));
+  }
   for (std::size_t k = 0; !model.encoder.has_classes() && k < report.noise_std.size(); ++k) {
     const auto [name, text] = noise_text(model, k);
     print_entry(name, text);
   }
   print_scores(model);
-  print_entry("ledger", fmt::format("{}, {} batches of up to {} rows, {} rows, {}",
-                                    ledger_name(model.options.ledger), model.batch_rows.size(),
-                                    report.batch_size, model.row_hashes.size(),
-                                    bytes_text(ledger_size(model))));
+  if (!model.start) {
+    print_entry("ledger", fmt::format("{}, {} batches of up to {} rows, {} rows, {}",
+                                      ledger_name(model.options.ledger), model.batch_rows.size(),
+                                      report.batch_size, model.row_hashes.size(),
+                                      bytes_text(ledger_size(model))));
+  }
   print_importance(importance, model, arguments);
   fmt::print(
       "\nposterior of {}         weights  size of means       std  beyond 2 std  bits gained\n",
@@ -218,12 +240,38 @@ void print_model(const Model& model, const Importance& importance, const Argumen
                layer.inputs * layer.outputs, layer.mean_size, layer.mean_std, 100 * layer.sure,
                layer.gained);
   }
-  print_certificate(report.certificate);
+  if (report.certificate.examples > 0) print_certificate(report.certificate);
+}
+
+// What a start is, which has no belief to look at.
+void print_start_file(const Start& start, const std::filesystem::path& path) {
+  const Model& model = start.model();
+  fmt::print("{}: {}, a start\n", path.string(), bytes_text(std::filesystem::file_size(path)));
+  print_columns(model);
+  print_entry("network", network_text(model));
+  print_shapes(model);
+  print_entry("start", start_text(start.shared()));
+  print_entry("made of",
+              fmt::format("a model of {} rows, which it has not learnt", model.report.rows));
+  print_scores(model);
+}
+
+Json start_file_json(const Start& start) {
+  Json json = fit_json(start.model());
+  json["input_names"] = start.encoder().input_names();
+  return json;
 }
 
 void run(const Arguments& arguments) {
   std::optional<Working> working("looking at the model");
-  const Regressor model = Regressor::load(arguments.model);
+  Model read = read_model(arguments.model);
+  if (is_start(read)) {
+    const Start start = Start::load(arguments.model);
+    working.reset();
+    if (arguments.json) return fmt::print("{}\n", start_file_json(start).dump());
+    return print_start_file(start, arguments.model);
+  }
+  const Regressor model(std::move(read));
   std::optional<Table> rows;
   if (!arguments.data.empty()) {
     CsvOptions csv = arguments.csv.options();

@@ -340,6 +340,12 @@ void print_scores(const Model& model) {
   const bool held_out = !report.shapes.empty();
   const std::string name = held_out ? "held-out" : "cavity";
   const std::string what = model.encoder.has_classes() ? " scores" : " NLL";
+  if (model.start) {
+    if (report.cavity.front().values == 0) return;
+    return print_entry("sample's scores", fmt::format("{} {:.4f}; this model has not been scored, "
+                                                      "see dma evaluate",
+                                                      score_name(model), report.cavity_nll()));
+  }
   if (report.cavity.front().values == 0) {
     return print_entry(name + what, "unknown: there are too few rows to leave one out");
   }
@@ -360,23 +366,48 @@ void print_scores(const Model& model) {
   }
 }
 
+std::string start_text(const SharedStart& start) {
+  const std::string own = fmt::format("{}, round {}", digest_text(start.digest), start.round);
+  if (start.parts.empty()) return own;
+  return fmt::format("{}; learnt from it: {} part{}", own, start.parts.size(),
+                     start.parts.size() == 1 ? "" : "s");
+}
+
+Json start_json(const Model& model) {
+  if (!model.start) return nullptr;
+  Json parts = Json::array();
+  for (const SharedStart::Part& part : model.start->parts) {
+    parts.push_back({{"digest", digest_text(part.digest)}, {"rows", part.rows}});
+  }
+  return {{"digest", digest_text(model.start->digest)},
+          {"round", model.start->round},
+          {"parts", std::move(parts)}};
+}
+
 void print_fit(const Model& model) {
   const FitReport& report = model.report;
-  // How many they are was said before.
+  // How many they are was said before, but not when a start is learnt from.
   const std::string rows = rows_text(model);
-  if (rows != std::to_string(report.rows)) print_entry("rows", rows);
+  if (model.start || rows != std::to_string(report.rows)) print_entry("rows", rows);
   print_entry("network", network_text(model));
   print_shapes(model);
-  print_entry("epochs", epochs_text(model));
+  if (model.start) {
+    print_entry("start", start_text(*model.start));
+  } else {
+    print_entry("epochs", epochs_text(model));
+  }
   for (std::size_t k = 0; !model.encoder.has_classes() && k < report.noise_std.size(); ++k) {
     const auto [name, text] = noise_text(model, k);
     print_entry(name, text);
   }
-  print_entry(fmt::format("training {}", score_name(model)),
-              std::isnan(report.train_nll) ? "unknown: every row was seen only once"
-                                           : fmt::format("{:.4f}", report.train_nll));
+  if (!std::isnan(report.train_nll) || !model.start) {
+    print_entry(fmt::format("training {}", score_name(model)),
+                std::isnan(report.train_nll) ? "unknown: every row was seen only once"
+                                             : fmt::format("{:.4f}", report.train_nll));
+  }
   print_scores(model);
-  if (model.options.belief == BeliefKind::joint && model.options.ledger != LedgerMode::full) {
+  if (!model.start && model.options.belief == BeliefKind::joint &&
+      model.options.ledger != LedgerMode::full) {
     print_entry("ledger", "not kept, because it would be too large: forgetting rows needs --data");
   }
   if (report.stream) {
@@ -529,6 +560,7 @@ Json fit_json(const Model& model) {
             {"batches", report.batches},
             {"batch_size", report.batch_size},
             {"ledger_bytes", report.ledger_bytes},
+            {"start", start_json(model)},
             {"certificate", certificate_json(report.certificate)}};
   if (model.encoder.has_classes()) {
     json["classes"] = model.encoder.targets.front().classes;

@@ -1,6 +1,7 @@
 // cli/report.h: models and scores as text and as JSON.
 #pragma once
 
+#include <dma/regressor/merging.h>
 #include <dma/regressor/regressor.h>
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,10 @@ std::optional<std::size_t> level_that_is_off(const Metrics& metrics);
 void print_scores(const Model& model);
 // Which rows say how wide calibrated intervals are.
 std::string calibrated_text(const Model& model);
+// 1f0c..., round 1; and how many parts learnt from it
+std::string start_text(const SharedStart& start);
+// Null: the model was not fitted from a start.
+nlohmann::ordered_json start_json(const Model& model);
 // The table after a fit.
 void print_fit(const Model& model);
 

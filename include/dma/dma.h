@@ -11,6 +11,7 @@
 #include <dma/messages/gaussian.h>
 #include <dma/messages/lognormal.h>
 #include <dma/metrics/metrics.h>
+#include <dma/regressor/merging.h>
 #include <dma/regressor/regressor.h>
 #include <dma/regressor/stream.h>
 #include <dma/special/accuracy.h>

@@ -2,6 +2,7 @@
 // predict with the old one meanwhile.
 #include <dma/data/atomic_file.h>
 #include <dma/data/texts.h>
+#include <dma/regressor/merging.h>
 #include <dma/regressor/model_file.h>
 #include <dma/regressor/regressor.h>
 #include <pybind11/numpy.h>
@@ -255,7 +256,9 @@ py::dict read_texts(Rows& rows, const std::vector<std::string>& keep, bool stric
   return notes_dict(rows.read_texts([&](Table& table) { dma::read_texts(table, keep, strict); }));
 }
 
-py::dict read_texts_for(const Regressor& self, Rows& rows, bool strict) {
+// Of a Regressor or a Start.
+template <class Encoded>
+py::dict read_texts_for(const Encoded& self, Rows& rows, bool strict) {
   return notes_dict(
       rows.read_texts([&](Table& table) { dma::read_texts(table, self.encoder(), strict); }));
 }
@@ -451,6 +454,18 @@ py::dict cavity_dict(const Regressor& self, const Metrics& metrics) {
       {.classes = classes, .confusion = std::vector<double>(classes * classes)});
 }
 
+// None: the model was not fitted from a start.
+py::object start_dict(const Model& model) {
+  using namespace py::literals;
+  if (!model.start) return py::none();
+  py::list parts;
+  for (const SharedStart::Part& part : model.start->parts) {
+    parts.append(py::dict("digest"_a = digest_text(part.digest), "rows"_a = part.rows));
+  }
+  return py::dict("digest"_a = digest_text(model.start->digest), "round"_a = model.start->round,
+                  "parts"_a = parts);
+}
+
 py::dict report_dict(const Regressor& self) {
   using namespace py::literals;
   const FitReport& report = self.report();
@@ -461,7 +476,7 @@ py::dict report_dict(const Regressor& self) {
     dropped[py::str(column.name)] = column.reason;
   }
   return py::dict(
-      "rows"_a = report.rows, "copies"_a = report.copies,
+      "start"_a = start_dict(self.model()), "rows"_a = report.rows, "copies"_a = report.copies,
       "rows_without_weight"_a = report.rows_without_weight, "rows_changed"_a = report.rows_changed,
       "weights"_a = report.weights, "layers"_a = report.layers, "shapes"_a = shapes_list(self),
       "members"_a = self.model().members.size(), "batches"_a = report.batches,
@@ -534,7 +549,8 @@ py::list weights(const Regressor& self) {
 // --------------------------------------------------------------------------------------------- learning
 
 // Classes are texts, or numbers as the library writes them.
-py::list classes(const Regressor& self) {
+template <class Encoded>
+py::list classes(const Encoded& self) {
   const TargetColumn& target = self.encoder().targets.front();
   py::list result;
   for (const std::string& name : target.classes) {
@@ -661,23 +677,70 @@ py::list column_importance(const Regressor& self, const Rows* rows, std::size_t 
   return result;
 }
 
-// In Python, a file that cannot be written is an OSError, and one that is not a model a ValueError.
-void save(const Regressor& self, const std::filesystem::path& path, bool slim, bool fast_load) {
+// In Python, a file that cannot be written is an OSError, and one that is not a model a ValueError. Of a Regressor or a
+// Start.
+template <class Saved, class... Options>
+void save(const Saved& self, const std::filesystem::path& path, Options... options) {
   try {
-    self.save(path, {slim, fast_load});
+    if constexpr (sizeof...(options) > 0) {
+      self.save(path, SaveOptions{options...});
+    } else {
+      self.save(path);
+    }
   } catch (const ModelError& error) {
     throw FileError(error.what());
   }
 }
 
-py::bytes to_bytes(const Regressor& self) {
+template <class Saved>
+py::bytes to_bytes(const Saved& self) {
   const auto bytes = self.to_bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Regressor from_bytes(const py::bytes& state) {
+template <class Saved>
+Saved from_bytes(const py::bytes& state) {
   const auto bytes = static_cast<std::string_view>(state);
-  return Regressor::from_bytes(std::as_bytes(std::span(bytes)));
+  return Saved::from_bytes(std::as_bytes(std::span(bytes)));
+}
+
+template <class Encoded>
+std::vector<std::string> features_of(const Encoded& self) {
+  std::vector<std::string> names;
+  for (const FeatureColumn& column : self.encoder().features) names.push_back(column.name);
+  return names;
+}
+
+Regressor fit_from(const Start& self, const Rows& rows, std::size_t threads) {
+  const py::gil_scoped_release unlocked;
+  return self.fit(rows.table(), threads);
+}
+
+// Also how many rows of tables are alike in several parts.
+py::tuple merge(const std::vector<Regressor>& parts) {
+  const auto run = [&] {
+    const py::gil_scoped_release unlocked;
+    return Regressor::merge(parts);
+  };
+  Regressor merged = run();
+  return py::make_tuple(std::move(merged), rows_in_several(parts));
+}
+
+void bind_start(py::module_& module) {
+  py::class_<Start>(module, "Start")
+      .def_static("of", &Start::from, py::arg("model"), py::call_guard<py::gil_scoped_release>())
+      .def("fit", &fit_from, py::arg("rows"), py::arg("threads") = 0)
+      .def("read_texts", &read_texts_for<Start>, py::arg("rows"), py::arg("strict"))
+      .def("save", &save<Start>, py::arg("path"), py::call_guard<py::gil_scoped_release>())
+      .def_static("load", &Start::load, py::arg("path"), py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("options", [](const Start& self) { return self.model().options; })
+      .def_property_readonly("classes", &classes<Start>)
+      .def_property_readonly("features", &features_of<Start>)
+      .def_property_readonly("digest",
+                             [](const Start& self) { return digest_text(self.shared().digest); })
+      .def_property_readonly("round", [](const Start& self) { return self.shared().round; })
+      .def(py::pickle(&to_bytes<Start>, &from_bytes<Start>));
+  module.def("merge", &merge, py::arg("parts"));
 }
 
 void bind_predictions(py::class_<Regressor>& regressor) {
@@ -687,7 +750,7 @@ void bind_predictions(py::class_<Regressor>& regressor) {
       .def("calibrated_interval", &calibrated_interval, py::arg("rows"), py::arg("level"), threads)
       .def("calibrated", &calibrated, py::arg("rows"))
       .def("unlike", &unlike, py::arg("rows"))
-      .def("read_texts", &read_texts_for, py::arg("rows"), py::arg("strict"))
+      .def("read_texts", &read_texts_for<Regressor>, py::arg("rows"), py::arg("strict"))
       .def("function_interval", &interval<&Predicted::function_interval>, py::arg("rows"),
            py::arg("level"), threads)
       .def("quantile", &quantile, py::arg("rows"), py::arg("probability"), threads)
@@ -710,27 +773,20 @@ void bind_class(py::module_& module) {
            py::arg("noise") = true)
       .def("column_importance", &column_importance, py::arg("rows") = nullptr,
            py::arg("threads") = 0)
-      .def("save", &save, py::arg("path"), py::arg("slim") = false, py::arg("fast_load") = false,
-           py::call_guard<py::gil_scoped_release>())
+      .def("save", &save<Regressor, bool, bool>, py::arg("path"), py::arg("slim") = false,
+           py::arg("fast_load") = false, py::call_guard<py::gil_scoped_release>())
       .def_static("load", &Regressor::load, py::arg("path"),
                   py::call_guard<py::gil_scoped_release>())
       .def("report", &report_dict)
       .def("weights", &weights)
       .def_property_readonly("options", [](const Regressor& self) { return self.model().options; })
-      .def_property_readonly("classes", &classes)
-      .def_property_readonly("features",
-                             [](const Regressor& self) {
-                               std::vector<std::string> names;
-                               for (const FeatureColumn& column : self.encoder().features) {
-                                 names.push_back(column.name);
-                               }
-                               return names;
-                             })
+      .def_property_readonly("classes", &classes<Regressor>)
+      .def_property_readonly("features", &features_of<Regressor>)
       .def_property_readonly("input_names",
                              [](const Regressor& self) { return self.encoder().input_names(); })
       .def_property_readonly("batch_rows",
                              [](const Regressor& self) { return self.model().batch_rows; })
-      .def(py::pickle(&to_bytes, &from_bytes));
+      .def(py::pickle(&to_bytes<Regressor>, &from_bytes<Regressor>));
 }
 
 }  // namespace
@@ -745,6 +801,7 @@ void bind_regressor(py::module_& module) {
       .def("__len__", &Rows::count);
   bind_options(module);
   bind_class(module);
+  bind_start(module);
   module.attr("most_classes") = most_classes;
   module.def("fit", &fit, py::arg("rows"), py::arg("options"), py::arg("show") = py::none(),
              py::arg("checkpoint") = "", py::arg("classes") = py::list());

@@ -47,6 +47,7 @@ from dma.graph import (
     check_factor,
     factor,
 )
+from dma.merging import Start, merge
 from dma.regressor import DMARegressor
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "Product",
     "Schedule",
     "Softmax",
+    "Start",
     "Step",
     "Variable",
     "VariableArray",
@@ -93,6 +95,7 @@ __all__ = [
     "__version__",
     "check_factor",
     "factor",
+    "merge",
 ]
 
 

@@ -77,11 +77,11 @@ class Estimator(BaseEstimator):
 
     _kinds: tuple[str, ...]  # of the target, as the library calls them
 
-    def _known_targets(self, y: Any) -> list[_columns.Column]:
-        """Columns of y, for a model that is fitted."""
+    def _known_targets(self, y: Any, targets: Sequence[str]) -> list[_columns.Column]:
+        """Columns of y, for a model of these targets."""
         raise NotImplementedError
 
-    def _recall_targets(self, model: _core.Regressor) -> None:
+    def _recall_targets(self, model: _core.Regressor | _core.Start) -> None:
         """What a fit remembers of y, from a model that was read."""
         raise NotImplementedError
 
@@ -211,6 +211,13 @@ class Estimator(BaseEstimator):
             pass  # raises Python's own error if the file is missing
         model = _core.Regressor.load(os.fspath(path))
         _require_kind("class" in cls._kinds, model, path)
+        result = cls._like(model)
+        result._adopt(model)
+        return result
+
+    @classmethod
+    def _like(cls: type[Own], model: _core.Regressor | _core.Start) -> Own:
+        """An estimator with the parameters and columns of a model, before it is fitted."""
         options = model.options
         result = cls(**cls._parameters_of(options))
         names = options.features or model.features
@@ -219,7 +226,6 @@ class Estimator(BaseEstimator):
             result.feature_names_in_ = np.asarray(names, dtype=object)
         result._finds_columns = not options.features
         result._recall_targets(model)
-        result._adopt(model)
         return result
 
     @classmethod
@@ -404,17 +410,24 @@ class Estimator(BaseEstimator):
                 raise ValueError(f"categorical_features: X has no column {feature!r}")
         return sorted(places)
 
-    def _table(self, X: Any, y: Any, sample_weight: Any = None) -> _core.Rows:
-        """Rows with targets, for a model that knows both by name. Without weights every row counts once."""
+    def _table(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        model: _core.Regressor | _core.Start | None = None,
+    ) -> _core.Rows:
+        """Rows with targets, for a model that knows both by name (the own one). Without weights every row counts once."""
+        model = self._model if model is None else model
         self._require_target(y)
         names, columns, _ = self._features(X, reset=False)
         check_consistent_length(X, y)
-        targets = self._model.options.target
+        targets = model.options.target
         weights = row_weights(sample_weight, X)
-        if weights is None and self._model.options.weight:  # a column that X does not have
+        if weights is None and model.options.weight:  # a column that X does not have
             weights = np.ones(_num_samples(X))
-        rows = _columns.rows("the table", names + targets, columns + self._known_targets(y), weights)
-        self._warn_of_texts(self._model.read_texts(rows, bool(self.strict)))
+        rows = _columns.rows("the table", names + targets, columns + self._known_targets(y, targets), weights)
+        self._warn_of_texts(model.read_texts(rows, bool(self.strict)))
         return rows
 
     def _inputs(self, X: Any, sample_weight: Any = None) -> _core.Rows:

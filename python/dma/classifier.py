@@ -430,10 +430,10 @@ class DMAClassifier(ClassifierMixin, Estimator):
         places = self._model_places()
         return {**scores, "confusion": scores["confusion"][np.ix_(places, places)]}
 
-    def _known_targets(self, y: Any) -> list[_columns.Column]:
+    def _known_targets(self, y: Any, targets: Sequence[str]) -> list[_columns.Column]:
         return [_column(self.classes_, _places_of(_checked_labels(y), self.classes_))]
 
-    def _recall_targets(self, model: _core.Regressor) -> None:
+    def _recall_targets(self, model: _core.Regressor | _core.Start) -> None:
         self.classes_ = np.unique(_typed(model.classes))
 
     def _adopt(self, model: _core.Regressor) -> None:

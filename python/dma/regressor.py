@@ -473,14 +473,13 @@ class DMARegressor(RegressorMixin, Estimator):
             "bounds": _bounds_given(options),
         }
 
-    def _known_targets(self, y: Any) -> list[_columns.Column]:
+    def _known_targets(self, y: Any, targets: Sequence[str]) -> list[_columns.Column]:
         matrix = _as_matrix(_checked_target(y))
-        targets = self._model.options.target
         if matrix.shape[1] != len(targets):
             raise ValueError(f"y has {matrix.shape[1]} columns, but the model was fitted to {len(targets)}")
         return _columns.columns_of_matrix(matrix)
 
-    def _recall_targets(self, model: _core.Regressor) -> None:
+    def _recall_targets(self, model: _core.Regressor | _core.Start) -> None:
         self._output_dimensions = 1 if len(model.options.target) == 1 else 2
 
     def _shaped(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:

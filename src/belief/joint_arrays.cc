@@ -96,7 +96,8 @@ JointLedger take_old_ledger(const Architecture& architecture, const std::string&
   return ledger;
 }
 
-// Without a factor it is in the form of messages, for which units of a layer must share their prior precisions.
+// Without a factor it is in the form of messages, for which units of a layer must share their prior precisions. Without a
+// message it is the prior, and has a centre for messages to come.
 void check(const JointPosterior& posterior) {
   for (const auto* numbers :
        {&posterior.mean, &posterior.prior_precision, &posterior.factor, &posterior.centre}) {
@@ -108,7 +109,8 @@ void check(const JointPosterior& posterior) {
             "a joint posterior is not a proper Gaussian");
   }
   if (!posterior.in_messages()) return;
-  require(!posterior.ledger.empty(), "a joint posterior has neither factor nor messages");
+  require(!posterior.ledger.empty() || !posterior.centre.empty(),
+          "a joint posterior has neither factor nor messages");
   const Architecture& architecture = posterior.architecture;
   for (std::size_t l = 0; l < architecture.layers(); ++l) {
     const Dense layer = architecture.layer(l);
@@ -175,6 +177,8 @@ void take_noise(const Architecture& function, Arrays& stored, JointKnowledge& kn
           "a noise network does not fit its function");
   known.noise_inputs = take_noise_inputs(architecture.inputs(), stored);
   known.log_noise = take_posterior(architecture, JointUnit::step, "log_noise.", stored);
+  require(!known.log_noise->in_messages() || !known.log_noise->ledger.empty(),
+          "a noise network knows nothing");
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Regressor::update and forget: add and remove rows without changing the rest of the ledger.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,6 +14,7 @@
 #include "regressor/effects.h"
 #include "regressor/fit.h"
 #include "regressor/mixture.h"
+#include "regressor/shared_start.h"
 
 namespace dma {
 namespace {
@@ -356,10 +359,72 @@ Change batches_without(const Model& model, const std::vector<std::size_t>& gone,
   return change;
 }
 
+// ------------------------------------------------------------------------------- at the centre of a start
+
+void require_no_old_rows(const ChangeOptions& options) {
+  require(options.data == nullptr,
+          "a model that was fitted from a start needs no other rows: what a row said is computed "
+          "from the row; leave --data out");
+}
+
+std::vector<Predicted> predictions_of(const Model& model, const Rows& rows) {
+  return detail::Mixture(model).predict(model, rows.inputs, rows.rows, model.options.threads);
+}
+
+// Measured on the rows that came or went.
+void finish_at_start(const Model& model, Model& next, const LookedAt& looked_at,
+                     ChangeReport& report) {
+  report.epochs = 1;
+  report.stopped = Stopped::tolerance;
+  report.moved_on = looked_at.name;
+  report.moved =
+      distance(predictions_of(next, looked_at.rows), predictions_of(model, looked_at.rows));
+  next.report.train_nll = std::numeric_limits<double>::quiet_NaN();
+  next.probabilities_below.clear();
+  next.held_out_below = false;
+}
+
+Model learn_at_start(const Model& model, EncodedRows fresh, ChangeReport& report) {
+  detail::merge_copies(fresh);
+  const Rows added{fresh.rows, fresh.inputs, fresh.targets, fresh.weights};
+  const Model part = detail::learnt_at_start(model, std::move(fresh), model.options.threads);
+  Model next = detail::summed(std::array{&model, &part});
+  finish_at_start(model, next, {added, "the new rows"}, report);
+  return next;
+}
+
+// The given rows count what they count in the model.
+Model forget_at_start(const Model& model, const std::vector<std::size_t>& gone, const Rows& given,
+                      ChangeReport& report) {
+  KnownRows kept;
+  for (std::size_t row = 0; row < gone.size(); ++row) {
+    report.rows_removed += gone[row];
+    const KnownRow left = known_row(model, row).without(gone[row]);
+    if (left.copies > 0) kept.append(left);
+  }
+  require(model.report.rows > report.rows_removed,
+          "no rows would be left; delete the model instead");
+  Model next = detail::without_messages_of(model, given.data(), model.options.threads);
+  next.row_hashes = std::move(kept.names.hashes);
+  next.row_copies = unless_all_one(std::move(kept.names.copies));
+  next.row_weights = unless_all_one(std::move(kept.weights));
+  next.report.rows -= report.rows_removed;
+  next.report.copies = model.report.copies - known_copies(model) + known_copies(next);
+  next.report.rows_changed += report.rows_removed;
+  finish_at_start(model, next, {given, "the forgotten rows"}, report);
+  return next;
+}
+
 // The model without these copies of rows.
 Model forget(const Model& model, const std::vector<std::size_t>& gone, const Rows* given,
              const ChangeOptions& options, ChangeReport& report) {
   const auto start = std::chrono::steady_clock::now();
+  if (model.start) {
+    require_no_old_rows(options);
+    Model next = forget_at_start(model, gone, *given, report);
+    report.seconds = seconds_since(start);
+    return next;
+  }
   require_old_rows(model, options);
   require(
       model.options.ledger == LedgerMode::full || fits_anew(model, options),
@@ -391,28 +456,6 @@ KnownRows names_of(const EncodedRows& rows) {
   return names;
 }
 
-// New categories are learnt together, in the column that others share: from then on that says something. Bounds that were
-// assumed do not hold if a row lies beyond them.
-Encoder encoder_after(const Encoder& encoder, const EncodedRows& fresh, ChangeReport& report) {
-  Encoder next = encoder;
-  for (const UnseenCell& cell : fresh.unseen) {
-    FeatureColumn& feature = next.features[cell.feature];
-    if (feature.kind == ColumnKind::categorical) feature.others = true;
-  }
-  for (std::size_t k = 0; k < next.targets.size(); ++k) {
-    TargetColumn& target = next.targets[k];
-    bool hold = true;
-    for (std::size_t n = k; target.bounds.any() && n < fresh.targets.size();
-         n += next.targets.size()) {
-      hold = hold && target.bounds.contain(target.decoded(fresh.targets[n]));
-    }
-    if (hold) continue;
-    target.bounds = {};
-    report.unbounded.push_back(target.name);
-  }
-  return next;
-}
-
 // Those of another encoder with the same columns.
 void take_effects(const Encoder& from, Encoder& to) {
   for (std::size_t k = 0; k < to.features.size(); ++k) {
@@ -428,8 +471,30 @@ DataError no_rows(const Table& table, const EncodedRows& rows) {
 
 }  // namespace
 
+Encoder detail::encoder_after(const Encoder& encoder, const EncodedRows& fresh,
+                              std::vector<std::string>& unbounded) {
+  Encoder next = encoder;
+  for (const UnseenCell& cell : fresh.unseen) {
+    FeatureColumn& feature = next.features[cell.feature];
+    if (feature.kind == ColumnKind::categorical) feature.others = true;
+  }
+  for (std::size_t k = 0; k < next.targets.size(); ++k) {
+    TargetColumn& target = next.targets[k];
+    bool hold = true;
+    for (std::size_t n = k; target.bounds.any() && n < fresh.targets.size();
+         n += next.targets.size()) {
+      hold = hold && target.bounds.contain(target.decoded(fresh.targets[n]));
+    }
+    if (hold) continue;
+    target.bounds = {};
+    unbounded.push_back(target.name);
+  }
+  return next;
+}
+
 ChangeReport Regressor::update(const Table& table, const ChangeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  if (model_.start) require_no_old_rows(options);
   require_old_rows(model_, options);
   EncodedRows fresh = model_.encoder.encode_values(table);
   if (fresh.rows == 0) throw no_rows(table, fresh);
@@ -443,7 +508,13 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
   report.unlike = fresh.unlike;
   report.new_rows_nll =
       detail::mean_nll(predict_encoded(known), {known.targets, known.weights}, encoder());
-  Encoder next_encoder = encoder_after(encoder(), fresh, report);
+  if (model_.start) {
+    detail::encoder_after(encoder(), fresh, report.unbounded);
+    set_model(learn_at_start(model_, std::move(known), report));
+    report.seconds = seconds_since(start);
+    return report;
+  }
+  Encoder next_encoder = detail::encoder_after(encoder(), fresh, report.unbounded);
   if (options.data == nullptr) fresh = std::move(known);
   detail::merge_copies(fresh);
   detail::shuffle(fresh, model_.options.seed);
@@ -466,6 +537,7 @@ ChangeReport Regressor::update(const Table& table, const ChangeOptions& options)
 ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& options) {
   EncodedRows given = model_.encoder.encode(table, UseWeights::ignored);
   RowFinder finder(model_);
+  std::vector<double> weights;
   std::vector<std::size_t> gone(model_.row_hashes.size());
   for (std::size_t n = 0; n < given.rows; ++n) {
     const auto place = finder.take(given.hashes[n]);
@@ -474,9 +546,12 @@ ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& opt
                       ": this row is not among the rows that the model can forget");
     }
     ++gone[*place];
+    const KnownRow row = known_row(model_, *place);
+    weights.push_back(row.weight / static_cast<double>(row.copies));
   }
   if (given.rows == 0) throw DataError(table.source + ": no row has a target");
-  const Rows rows{given.rows, std::move(given.inputs), std::move(given.targets)};
+  const Rows rows{given.rows, std::move(given.inputs), std::move(given.targets),
+                  std::move(weights)};
   ChangeReport report;
   set_model(forget(model_, gone, &rows, options, report));
   report.copies_left = copies_of(given.hashes, model_);
@@ -484,6 +559,9 @@ ChangeReport Regressor::forget_rows(const Table& table, const ChangeOptions& opt
 }
 
 ChangeReport Regressor::forget_batch(std::size_t batch, const ChangeOptions& options) {
+  require(!model_.start,
+          "a model that was fitted from a start has no batches: forget its rows by "
+          "the rows themselves (--rows)");
   require(batch < model_.batch_rows.size(),
           "there is no batch " + std::to_string(batch) + ": the model has " +
               std::to_string(model_.batch_rows.size()) + ", counted from 0");

@@ -76,7 +76,7 @@ void check_network(const SafetensorsFile& file, const Architecture& architecture
 
 // What a stored belief has to be told.
 Heard heard_by(const Model& model) {
-  return {model.batch_rows, known_rows(model) == model.report.rows};
+  return {model.batch_rows, !model.start && known_rows(model) == model.report.rows};
 }
 
 // Before format 11 all members had one architecture and one weight, and those of a draw, one per target if they were
@@ -235,10 +235,26 @@ void check_rows(const SafetensorsFile& file, const Model& model) {
   for (const std::size_t batch : model.batch_rows) {
     sound = sound && !__builtin_add_overflow(rows, batch, &rows);
   }
-  require(file, sound && rows == model.row_hashes.size(), "its batches do not match its rows");
+  const std::size_t in_batches = model.start ? 0 : model.row_hashes.size();
+  require(file, sound && rows == in_batches, "its batches do not match its rows");
   check_weights(file, model);
   require(file, model.report.batch_size > 0 && model.report.rows >= known_rows(model),
           "its report does not match its rows");
+}
+
+// Only a start has networks that nothing was told, and only it may.
+void check_start(const SafetensorsFile& file, const Model& model) {
+  require(file, !model.start || model.options.belief == BeliefKind::joint,
+          "says that it has a start, but its belief is not joint");
+  for (const Member& member : model.members) {
+    const auto* joint = dynamic_cast<const JointBelief*>(member.belief.get());
+    if (joint == nullptr) continue;
+    const JointPosterior& function = joint->knowledge().function;
+    const bool is_told = !function.factor.empty() || !function.ledger.empty();
+    require(file, is_told != is_start(model), "a network does not know what its model knows");
+    require(file, !model.start || (!function.centre.empty() && function.ledger.empty()),
+            "a network has no centre to share");
+  }
 }
 
 void check_classes(const SafetensorsFile& file, const ClassMetrics& metrics,
@@ -333,12 +349,14 @@ Model model_from(const SafetensorsFile& file, int version) {
     model.row_weights = file.read<double>("row_weights", file.shape("row_weights"));
     model.row_copies = read_sizes(file, "row_copies");
   }
+  json.at("start").get_to(model.start);
   check_rows(file, model);
   if (version < 11) {
     read_old_members(file, version, json, model);
   } else {
     read_members(file, json.at("members"), model);
   }
+  check_start(file, model);
   read_probabilities_below(file, json, model);
   if (joint) {
     json.at("calibrations").get_to(model.calibrations);
@@ -462,6 +480,7 @@ auto lay_out(const Model& whole, const SaveOptions& options, const Take& take) {
             {"members", std::move(members)},
             {"probabilities_below", model.probabilities_below.size()},
             {"held_out_below", model.held_out_below},
+            {"start", model.start},
             {"report", report_json(model.report)}};
   if (!model.calibrations.empty()) json["calibrations"] = model.calibrations;
   const detail::Metadata metadata{

@@ -134,6 +134,8 @@ DMA_MEMBERS_AS_JSON(FitReport, rows, rows_without_target, rows_without_weight, c
                     layers, shapes, batches, batch_size, epochs, stopped, noise_std, noise_at_floor,
                     train_nll, cavity, training, rows_changed, seconds, stream, sweep_seconds,
                     ledger_bytes, certificate)
+DMA_MEMBERS_AS_JSON(SharedStart::Part, digest, rows)
+DMA_MEMBERS_AS_JSON(SharedStart, digest, round, format, parts)
 
 namespace detail {
 

@@ -122,6 +122,7 @@ void complete(StrictJson& model, int version) {
   complete_options(model.at("options"), version);
   complete_encoder(model.at("encoder"), version);
   complete_report(model.at("report"), version);
+  if (version < 20) model["start"] = nullptr;
   if (version < 18) {
     model["held_out_below"] = false;
     model["probabilities_below"] = std::size_t{0};

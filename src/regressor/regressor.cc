@@ -34,6 +34,9 @@ void detail::validate(const RegressorOptions& options) {
 
 namespace {
 
+constexpr const char* start_is_no_model =
+    "is a start, which has learnt no rows: fit some with 'dma fit ROWS.csv --start START'";
+
 // Text goes into the model file, which is JSON and therefore UTF-8.
 void require_utf8(const std::string& text, const std::string& source, const std::string& column) {
   if (csv::is_utf8(text)) return;
@@ -165,6 +168,7 @@ struct Regressor::Lazy {
 Regressor::Regressor(Model model) { set_model(std::move(model)); }
 
 void Regressor::set_model(Model model) {
+  require(!is_start(model), std::string("this ") + start_is_no_model);
   model_ = std::move(model);
   lazy_ = std::make_shared<Lazy>();
 }
@@ -261,6 +265,10 @@ Regressor Regressor::from_bytes(std::span<const std::byte> bytes) {
   return Regressor(read_model(bytes));
 }
 
-Regressor Regressor::load(const std::filesystem::path& path) { return Regressor(read_model(path)); }
+Regressor Regressor::load(const std::filesystem::path& path) {
+  Model model = read_model(path);
+  if (is_start(model)) throw ModelError(path.string() + " " + start_is_no_model);
+  return Regressor(std::move(model));
+}
 
 }  // namespace dma

@@ -136,6 +136,18 @@ struct Member {
   double weight = 1;  // those of a target sum to 1
 };
 
+// Of a model that learnt at the centre of a start that others share (regressor/merging.h).
+struct SharedStart {
+  struct Part {
+    std::uint64_t digest = 0;  // of its rows, in any order, and of the start
+    std::size_t rows = 0;      // of tables, when it was learnt
+  };
+  std::uint64_t digest = 0;  // of the start
+  std::size_t round = 1;     // 2: the start came from models that were fitted from one of round 1
+  int format = 0;            // model_format_version of the program that computed the messages
+  std::vector<Part> parts = {};  // empty: this is the start itself, and predicts nothing
+};
+
 struct Model {
   RegressorOptions options;
   Encoder encoder;
@@ -151,7 +163,11 @@ struct Model {
   // each of some rows that were not learnt, in ascending order. Empty: unknown.
   std::vector<std::vector<double>> probabilities_below = {};
   bool held_out_below = false;  // of rows that nothing was learnt from
+  // The rows that have hashes are then in no batch, and the scores of the report are those of the start's sample.
+  std::optional<SharedStart> start = {};
 };
+
+inline bool is_start(const Model& model) { return model.start && model.start->parts.empty(); }
 
 // Rows of the tables that have hashes.
 inline std::size_t known_rows(const Model& model) {

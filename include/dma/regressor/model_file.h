@@ -12,7 +12,7 @@
 //   member.M.function.mean, .prior_precision           [P]     F64
 //   member.M.function.factor                           [P (P + 1) / 2], unless it is in the form of messages, or
 //   member.M.function.factor_left_out                  [0]: it follows from the ledger
-//   member.M.function.centre                           [P]     if rows came or went since the fit
+//   member.M.function.centre                           [P]     if rows came or went since the fit, or others share it
 //   member.M.function.ledger.inputs, .roots, .shifts   [R inputs], [R], [R]; of K classes [R inputs], [R K K], [R K]
 //   member.M.noise_variance                            [1]
 //   if the target is a class, instead of the noise variance:
@@ -44,7 +44,9 @@ namespace dma {
 
 // The metadata's "copies" names arrays that are the same as another and not in the file themselves: {"name": "of", ...}.
 //
-// Older formats can be read too. Up to format 18 there is no FeatureColumn::effects or value_weights. Up to format 17 no array or factor is left out; the encoder lacks decimal_comma,
+// "start" is Model::start, or null. A start itself has neither factor nor ledger, and its mean is 0.
+//
+// Older formats can be read too. Up to format 19 there is no "start". Up to format 18 there is no FeatureColumn::effects or value_weights. Up to format 17 no array or factor is left out; the encoder lacks decimal_comma,
 // FeatureColumn::parts and others, the categories of a boolean and the bounds of targets; the options lack keep_ids and bounds;
 // and there is no FitReport::held_out and no Model::probabilities_below. Up to format
 // 16 every row counts once, there is no TargetColumn::reason or largest, and no
@@ -56,7 +58,7 @@ namespace dma {
 // negative_messages. Format 6 also holds the messages to the noise networks, which nothing uses. Format 5 also holds
 // how long the fit took. Format 4 lacks FitReport::stream and an unknown training NLL (null). Format 3 also lacks
 // JointPosterior::centre. Format 2 also lacks FitReport::training, rows_changed and Metrics::coverage_curve.
-inline constexpr int model_format_version = 19;
+inline constexpr int model_format_version = 20;
 inline constexpr int oldest_model_format_version = 2;
 
 struct SaveOptions {

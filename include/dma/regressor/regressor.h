@@ -106,6 +106,8 @@ class Regressor {
 
   static Regressor fit(Table table, const RegressorOptions& options,
                        const OnProgress& progress = {}, const Checkpoint& checkpoint = {});
+  // All parts as one (regressor/merging.h). The names say in an error which of them is meant; empty: by number, from 1.
+  static Regressor merge(std::span<const Regressor> parts, std::span<const std::string> names = {});
   // Takes an encoder from encoder_for(), for callers that inspect it first.
   static Regressor fit(Table table, Encoder encoder, const RegressorOptions& options,
                        const OnProgress& progress = {}, const Checkpoint& checkpoint = {});
