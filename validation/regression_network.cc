@@ -198,8 +198,8 @@ NetworkGraph network_graph(const RegressionTask& task, std::span<const std::size
     ExampleBuilder example(task, network);
     example.add(task.features[n], task.targets[n]);
     auto& steps = network.schedule.forward;
-    steps.insert(steps.end(), example.forward.begin(), example.forward.end());
-    steps.insert(steps.end(), example.backward.begin(), example.backward.end());
+    steps.append(example.forward);
+    steps.append(example.backward);
   }
   return network;
 }
