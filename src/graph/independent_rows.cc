@@ -10,8 +10,9 @@
 namespace dma::detail {
 namespace {
 
-// A level that sends fewer messages than this is not worth waking a thread.
-constexpr std::size_t least_messages = 256;
+// Smaller levels are not worth waking a thread.
+constexpr std::size_t least_messages = 256;  // on average
+constexpr std::size_t least_rows = 32;
 
 template <class Visit>
 void for_variables(FactorTable::Reader& read, std::span<const Step> pattern, std::uint32_t shift,
@@ -99,17 +100,25 @@ void run_independent(const IndependentRows& independent, std::span<SweepState> s
       return (a ? a->row : UINT32_MAX) < (b ? b->row : UINT32_MAX);
     });
   };
-  for (std::size_t level = 0; level + 1 < independent.begin.size(); ++level) {
+  const auto run_level = [&](std::size_t level) {
     const std::size_t first = independent.begin[level];
     const auto rows =
         std::span(independent.rows).subspan(first, independent.begin[level + 1] - first);
-    parallel_for(states.size(), states.size(), [&](std::size_t thread) {
-      const std::size_t begin = rows.size() * thread / states.size();
-      const std::size_t stop = rows.size() * (thread + 1) / states.size();
-      run_some(thread, rows.subspan(begin, stop - begin));
-    });
+    if (rows.size() < least_rows) {
+      run_some(0, rows);
+    } else {
+      parallel_for_within(states.size(), [&](std::size_t thread) {
+        const std::size_t begin = rows.size() * thread / states.size();
+        const std::size_t stop = rows.size() * (thread + 1) / states.size();
+        run_some(thread, rows.subspan(begin, stop - begin));
+      });
+    }
     if (const auto& failure = *first_failure()) end = failure->row;
-  }
+  };
+  // Once for all levels: getting threads takes longer than a level.
+  parallel_for(1, states.size(), [&](std::size_t) {
+    for (std::size_t level = 0; level + 1 < independent.begin.size(); ++level) run_level(level);
+  });
   SweepState& all = states[0];
   if (const auto& failure = *first_failure()) {
     all.current = failure->step;
