@@ -41,7 +41,7 @@ Graph chain_of_arrays(std::size_t n) {
 
 // Ratings of rank 10 with biases, in random order: 22 messages each.
 struct Ratings {
-  static constexpr std::size_t rank = 10;
+  static constexpr std::uint32_t rank = 10;
 
   Graph graph;
   Schedule schedule;
