@@ -385,10 +385,10 @@ RowStep read_row_step(const Graph& graph, const json& step, const std::string& w
 
 // Of ["factor", "variable"]; ["factors", edge], a step per row; and [["factors", edge], ...], all of them row by row, on the
 // way back from the last row on.
-std::vector<Step> read_steps(const Graph& graph, const json& list, const std::string& where,
-                             const FactorNames& factors, bool back) {
+Steps read_steps(const Graph& graph, const json& list, const std::string& where,
+                 const FactorNames& factors, bool back) {
   if (!list.is_array()) fail(where, "must be an array of [factor, variable] pairs");
-  std::vector<Step> steps;
+  Steps steps;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string here = where + "[" + std::to_string(i) + "]";
     if (!list[i].is_array() || list[i].empty()) fail(here, no_step);
@@ -405,8 +405,7 @@ std::vector<Step> read_steps(const Graph& graph, const json& list, const std::st
     }
     try {
       const bool from_the_last = back && one_after_the_other;
-      const auto more = from_the_last ? row_by_row({}, rows).backward : row_by_row(rows).forward;
-      steps.insert(steps.end(), more.begin(), more.end());
+      steps.append(from_the_last ? row_by_row({}, rows).backward : row_by_row(rows).forward);
     } catch (const GraphError& error) {
       fail(here, error.what());
     }

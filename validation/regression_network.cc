@@ -17,8 +17,6 @@ using Random = std::mt19937_64;
 
 constexpr std::size_t layers = 3;
 
-using Steps = std::vector<Step>;
-
 // One example of the network, added layer by layer.
 class ExampleBuilder {
  public:
@@ -37,7 +35,7 @@ class ExampleBuilder {
     backward.push_back({likelihood.index, 0});
     for (std::size_t l = layers; l-- > 0;) {
       for (const Steps* steps : {&to_sums_[l], &to_parts_[l], &to_inputs_[l], &to_units_[l]}) {
-        backward.insert(backward.end(), steps->begin(), steps->end());
+        backward.append(*steps);
       }
     }
   }
@@ -198,8 +196,8 @@ NetworkGraph network_graph(const RegressionTask& task, std::span<const std::size
     ExampleBuilder example(task, network);
     example.add(task.features[n], task.targets[n]);
     auto& steps = network.schedule.forward;
-    steps.insert(steps.end(), example.forward.begin(), example.forward.end());
-    steps.insert(steps.end(), example.backward.begin(), example.backward.end());
+    steps.append(example.forward);
+    steps.append(example.backward);
   }
   return network;
 }

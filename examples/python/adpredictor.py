@@ -103,10 +103,13 @@ def generated(rows, columns=20, values=1000):
 
 def measure_speed(rows):
     categories, clicked, values = generated(rows + 100_000)
-    begin = time.perf_counter()
+    begin, processor = time.perf_counter(), time.process_time()
     weight, foretold = learn(categories[:rows], clicked[:rows], values, 0.4)
-    seconds = time.perf_counter() - begin
-    print(f"{rows} rows of {categories.shape[1]} categories with {values} values: {seconds:.2f} s")
+    seconds, processor = time.perf_counter() - begin, time.process_time() - processor
+    print(
+        f"{rows} rows of {categories.shape[1]} categories with {values} values: {seconds:.2f} s,"
+        f" {processor:.2f} s of processor time"
+    )
     print(f"log loss of 100000 new rows {log_loss(weight, categories[rows:], clicked[rows:]):.4f}")
     share = clicked[:rows].mean()
     print(f"of the share of clicks      {-(share * np.log(share) + (1 - share) * np.log(1 - share)):.4f}")

@@ -7,8 +7,8 @@
     python3 examples/python/matchbox.py --ordinal           # ratings of five stars, whose ends are learnt
     python3 examples/python/matchbox.py --speed 1000000     # a sweep over so many ratings of rank 10
 
-A user's vector ends with the bias and a 1, an item's with a 1 and the bias, so that one factor is the whole rating. The
-engines are compared on a tenth of the ratings that is held out.
+A user's vector is the bias, the traits and a 1, an item's a 1, the traits and the bias, so that one factor is the whole
+rating. The engines are compared on a tenth of the ratings that is held out.
 
 An ordinal rating k says that the score, with its noise, is between the cut points k and k + 1. They are variables: a rating is
 two factors, "the score is above the one" and "the other is above the score". The outermost are known and far away.
@@ -72,27 +72,26 @@ class Matchbox:
         self.graph = g = dma.Graph()
         self.noise = noise**2
         # Were all means 0, nothing would tell one trait from another.
-        means = [np.zeros((users, rank + 2)), 0.3 * random.normal(size=(items, rank + 2))]
-        variances = [np.ones((users, rank + 2)), np.ones((items, rank + 2))]
-        for side, (bias, one) in enumerate(((rank, rank + 1), (rank + 1, rank))):
-            means[side][:, bias], variances[side][:, bias] = 0, 1
-            means[side][:, one], variances[side][:, one] = 1, 0
-        names = ("user", "item")
+        means = [np.zeros((users, rank + 1)), 0.3 * random.normal(size=(items, rank + 1))]
+        means[1][:, rank] = 0  # the bias
         self.vectors, priors = [], []
-        for name, mean, variance in zip(names, means, variances):
+        for name, mean in zip(("user", "item"), means):
             vectors = g.variables(name, mean.shape)
             flat = dma.VariableArray(g, vectors.first, mean.size)
-            priors.append(g.add(dma.Prior, flat, mean=mean.ravel(), variance=variance.ravel()))
+            priors.append(g.add(dma.Prior, flat, mean=mean.ravel(), variance=1))
             self.vectors.append(vectors)
         user, item = self.vectors
-        score = g.variables("score", len(ratings))
-        inner = g.add(dma.InnerProduct(0, self.noise), score, user[ratings.user], item[ratings.item])
-        # Of a vector's entries, only the ones are known, and need no message.
-        entries = [(inner, 1 + k) for k in range(2 * rank + 4) if k not in (rank + 1, 2 * rank + 2)]
+        one = g.known("one", 1)
+        product = dma.InnerProduct(0, self.noise)
+        vectors = (user[ratings.user], one, one, item[ratings.item])
+        # All edges but the known ones: the rating, the 1 of the user and that of the item.
+        entries = [1 + k for k in range(2 * rank + 4) if k not in (rank + 1, rank + 2)]
         if levels is None:
-            seen = g.add(dma.Observation, score, value=ratings.rating, variance=0)
-            rows = [(seen, 0), *entries]
+            inner = g.add(product, g.known("rating", ratings.rating), *vectors)
+            rows = [(inner, entry) for entry in entries]
         else:
+            score = g.variables("score", len(ratings))
+            inner = g.add(product, score, *vectors)
             self.cut = g.variables("cut", levels + 1)
             middle = 1.0 * np.arange(levels + 1) - levels / 2
             middle[0], middle[-1] = -FAR, FAR
@@ -100,7 +99,8 @@ class Matchbox:
             priors.append(g.add(dma.Prior, self.cut, mean=middle, variance=variance))
             above = g.add(dma.WinDrawLoss(1), score, self.cut[ratings.rating])
             below = g.add(dma.WinDrawLoss(1), self.cut[ratings.rating + 1], score)
-            rows = [(inner, 0), (above, 0), (below, 1), *entries, (above, 1), (below, 0)]
+            rows = [(inner, 0), (above, 0), (below, 1)]
+            rows += [*((inner, entry) for entry in entries), (above, 1), (below, 0)]
         self.schedule = dma.Schedule([*((prior, 0) for prior in priors), rows], [])
 
     def learn(self, sweeps, tolerance=0.0, **engine):
@@ -112,9 +112,10 @@ class Matchbox:
             (beliefs[vectors].mean[rows], beliefs[vectors].variance[rows])
             for vectors, rows in zip(self.vectors, (ratings.user, ratings.item))
         )
-        mean = (user[0] * item[0]).sum(axis=1)
-        variance = user[1] * item[1] + user[0] ** 2 * item[1] + item[0] ** 2 * user[1]
-        return mean, variance.sum(axis=1) + self.noise
+        m, v, n, w = user[0][:, 1:], user[1][:, 1:], item[0][:, :-1], item[1][:, :-1]
+        mean = (m * n).sum(axis=1) + user[0][:, 0] + item[0][:, -1]
+        variance = (v * w + m**2 * w + n**2 * v).sum(axis=1) + user[1][:, 0] + item[1][:, -1]
+        return mean, variance + self.noise
 
     def foretell_levels(self, beliefs, ratings):
         """The probability of every level, for new ratings."""
@@ -198,21 +199,29 @@ def compare_levels(ratings, users, items, rank, sweeps):
     show("shares", np.tile(shares, (len(test), 1)))
 
 
-def measure_speed(count, rank=10):
+def resident_bytes():
+    """Of this process now (Linux); the most it ever had is that of getrusage."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def measure_speed(count, threads, rank=10):
     users, items = max(10, count // 100), max(10, count // 500)
     ratings = generated(users, items, rank, count)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resident_bytes()
     model = Matchbox(ratings, users, items, rank)
     times = []
     for sweeps in (1, 2):
-        begin = time.perf_counter()
-        beliefs = model.learn(sweeps, **ENGINES["linear"])
-        times.append(time.perf_counter() - begin)
-    used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+        begin = np.array([time.perf_counter(), time.process_time()])
+        sent = model.learn(sweeps, threads=threads, **ENGINES["linear"]).messages_sent
+        times.append(np.array([time.perf_counter(), time.process_time()]) - begin)
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    seconds, processor = times[1] - times[0]
     print(
-        f"{count} ratings of rank {rank}: {times[1] - times[0]:.2f} s a sweep, {used / count:.0f} bytes a rating"
+        f"{count} ratings of rank {rank}: {seconds:.2f} s a sweep, {processor:.2f} s of processor time;"
+        f" {used / count:.0f} bytes a rating"
     )
-    print(f"{beliefs.messages_sent} messages in two sweeps")
+    print(f"{sent} messages in two sweeps")
 
 
 def main():
@@ -224,9 +233,10 @@ def main():
         "--ordinal", action="store_true", help="the ratings are levels, whose ends are learnt"
     )
     parser.add_argument("--speed", type=int, help="measure a sweep over so many ratings")
+    parser.add_argument("--threads", type=int, default=1, help="of that sweep; 0: all cores")
     arguments = parser.parse_args()
     if arguments.speed:
-        measure_speed(arguments.speed)
+        measure_speed(arguments.speed, arguments.threads)
         return
     users, items = 300, 200
     if arguments.csv:

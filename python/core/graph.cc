@@ -59,12 +59,19 @@ std::pair<std::uint32_t, std::uint32_t> numbers_of(FactorArray factors) {
 namespace {
 
 using Message = Gaussian<double>;
-// A row (factor, edge) per step.
-using Steps = py::array_t<std::uint32_t, py::array::c_style | py::array::forcecast>;
-using ScheduleOfNumbers = std::pair<Steps, Steps>;
+// A row (factor, edge) per step of the first row; the number of rows; whether they go back.
+using Pairs = py::array_t<std::uint32_t, py::array::c_style | py::array::forcecast>;
+using Part = std::tuple<Pairs, std::uint32_t, bool>;
+using ScheduleOfNumbers = std::pair<std::vector<Part>, std::vector<Part>>;
+
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+std::span<const double> span_of(const Numbers& values) {
+  return {values.data(), static_cast<std::size_t>(values.size())};
+}
 
 Variable variable_at(const Graph& graph, std::uint32_t index) {
-  if (index >= graph.variable_count()) throw py::index_error("no such variable");
+  if (!graph.has(Variable{index})) throw py::index_error("no such variable");
   return {index};
 }
 
@@ -74,27 +81,36 @@ FactorId factor_at(const Graph& graph, std::uint32_t index) {
 }
 
 ScheduleOfNumbers to_numbers(const Schedule& schedule) {
-  const auto convert = [](const std::vector<Step>& steps) {
-    Steps numbers({steps.size(), std::size_t{2}});
-    auto at = numbers.mutable_unchecked<2>();
-    for (py::ssize_t i = 0; i < numbers.shape(0); ++i) {
-      const Step step = steps[static_cast<std::size_t>(i)];
-      at(i, 0) = step.factor;
-      at(i, 1) = step.edge;
+  const auto convert = [](const Steps& steps) {
+    std::vector<Part> parts;
+    for (const Steps::Rows& rows : steps.parts()) {
+      const auto pattern = steps.pattern(rows);
+      Pairs numbers({pattern.size(), std::size_t{2}});
+      auto at = numbers.mutable_unchecked<2>();
+      for (py::ssize_t i = 0; i < numbers.shape(0); ++i) {
+        const Step step = pattern[static_cast<std::size_t>(i)];
+        at(i, 0) = step.factor;
+        at(i, 1) = step.edge;
+      }
+      parts.emplace_back(std::move(numbers), rows.rows, rows.back);
     }
-    return numbers;
+    return parts;
   };
   return {convert(schedule.forward), convert(schedule.backward)};
 }
 
 Schedule to_schedule(const ScheduleOfNumbers& numbers) {
-  const auto convert = [](const Steps& pairs) {
-    std::vector<Step> steps;
-    if (pairs.size() == 0) return steps;
-    if (pairs.ndim() != 2 || pairs.shape(1) != 2)
-      throw py::value_error("steps are pairs (factor, edge)");
-    const auto at = pairs.unchecked<2>();
-    for (py::ssize_t i = 0; i < at.shape(0); ++i) steps.push_back({at(i, 0), at(i, 1)});
+  const auto convert = [](const std::vector<Part>& parts) {
+    Steps steps;
+    std::vector<Step> pattern;
+    for (const auto& [pairs, rows, back] : parts) {
+      if (pairs.ndim() != 2 || pairs.shape(1) != 2)
+        throw py::value_error("steps are pairs (factor, edge)");
+      const auto at = pairs.unchecked<2>();
+      pattern.clear();
+      for (py::ssize_t i = 0; i < at.shape(0); ++i) pattern.push_back({at(i, 0), at(i, 1)});
+      steps.append_rows(pattern, rows, back);
+    }
     return steps;
   };
   return {convert(numbers.first), convert(numbers.second)};
@@ -125,7 +141,7 @@ Choice choose(const char* what, const std::string& name,
 
 InferenceOptions options_of(const std::string& engine, const std::string& rule, std::size_t sweeps,
                             double tolerance, const std::string& on_improper, double damping,
-                            std::size_t acceleration) {
+                            std::size_t acceleration, std::size_t threads) {
   constexpr std::array engines{std::pair{"direct", Engine::direct}, std::pair{"ep", Engine::ep},
                                std::pair{"vmp", Engine::vmp}, std::pair{"adf", Engine::adf}};
   constexpr std::array rules{std::pair{"direct", Rule::direct}, std::pair{"linear", Rule::linear}};
@@ -142,7 +158,8 @@ InferenceOptions options_of(const std::string& engine, const std::string& rule, 
           .tolerance = tolerance,
           .on_improper = choose("on_improper", on_improper, improper),
           .damping = damping,
-          .acceleration = acceleration};
+          .acceleration = acceleration,
+          .threads = threads};
 }
 
 // A Gaussian or a Gamma.
@@ -215,10 +232,10 @@ Beliefs infer_unlocked(SharedGraph& self, const InferenceOptions& options,
 
 Beliefs infer(SharedGraph& self, const std::string& engine, const std::string& rule,
               std::size_t sweeps, double tolerance, const std::string& on_improper, double damping,
-              std::size_t acceleration, const std::optional<ScheduleOfNumbers>& numbers,
-              const Beliefs* start) {
+              std::size_t acceleration, std::size_t threads,
+              const std::optional<ScheduleOfNumbers>& numbers, const Beliefs* start) {
   const auto options =
-      options_of(engine, rule, sweeps, tolerance, on_improper, damping, acceleration);
+      options_of(engine, rule, sweeps, tolerance, on_improper, damping, acceleration, threads);
   std::optional<Schedule> schedule;
   if (numbers) schedule = to_schedule(*numbers);
   return infer_unlocked(self, options, schedule, start);
@@ -379,6 +396,16 @@ GraphClass bind_graph_class(py::module_& module) {
            [](SharedGraph& self, std::string name, std::size_t rows, std::size_t columns) {
              return self.idle().variables(std::move(name), {rows, columns}).first;
            })
+      .def("known",
+           [](SharedGraph& self, std::string name, const Numbers& values) {
+             return self.idle().known(std::move(name), span_of(values)).first;
+           })
+      .def("known_number",
+           [](SharedGraph& self, std::string name, double value) {
+             return self.idle().known(std::move(name), value).index;
+           })
+      .def("is_known",
+           [](const SharedGraph&, std::uint32_t variable) { return detail::is_known(variable); })
       .def("names",
            [](const SharedGraph& self) {
              py::list names;
@@ -439,10 +466,11 @@ GraphClass bind_graph_class(py::module_& module) {
            [](const SharedGraph& self) { return to_numbers(self.graph.sequential_schedule()); })
       .def("assimilation_schedule",
            [](const SharedGraph& self) { return to_numbers(self.graph.assimilation_schedule()); })
-      .def("schedule",
-           [](const SharedGraph& self, const std::string& engine, const std::string& rule) {
-             return to_numbers(self.graph.schedule(options_of(engine, rule, 1, 0, "pass", 0, 0)));
-           })
+      .def(
+          "schedule",
+          [](const SharedGraph& self, const std::string& engine, const std::string& rule) {
+            return to_numbers(self.graph.schedule(options_of(engine, rule, 1, 0, "pass", 0, 0, 1)));
+          })
       .def("text", &text)
       .def("log_evidence", [](const SharedGraph& self,
                               const Beliefs& beliefs) { return self.graph.log_evidence(beliefs); })

@@ -130,8 +130,9 @@ def fit(
 
 # Graphs: variables, factors and edges by number.
 
-_Steps = NDArray[np.uint32]
-Numbers = tuple[_Steps, _Steps]
+# Steps of the first row (factor, edge), how many rows, and whether they go back.
+Part = tuple[NDArray[np.uint32], int, bool]
+Numbers = tuple[list[Part], list[Part]]
 default_order: tuple[int, ...]
 
 class Gaussian:
@@ -354,6 +355,9 @@ AnyFactor = Union[
 class Graph:
     def variable(self, name: str = ...) -> int: ...
     def variables(self, name: str, rows: int, columns: int) -> int: ...
+    def known(self, name: str, values: _Floats) -> int: ...
+    def known_number(self, name: str, value: float) -> int: ...
+    def is_known(self, variable: int) -> bool: ...
     def names(self) -> list[tuple[str, int, int, int]]: ...
     def add(self, factor: AnyFactor, variables: list[int]) -> int: ...
     def add_rows(self, factor: AnyFactor, edges: list[tuple[int, int, int, Any]]) -> tuple[int, int]: ...
@@ -387,6 +391,7 @@ class Graph:
         on_improper: str,
         damping: float,
         acceleration: int,
+        threads: int,
         schedule: Optional[Numbers],
         start: Optional[Beliefs],
     ) -> Beliefs: ...

@@ -736,6 +736,8 @@ class Beliefs(Mapping[str, Union[Belief, BeliefRows]]):
             raise
         rows, columns = (one.rows, one.columns) if isinstance(one, VariableArray) else (1, 0)
         first = one.first if isinstance(one, VariableArray) else one.index
+        if self._graph._core.is_known(first):
+            raise KeyError(f"'{one.name}' is known, there is no belief about it")
         if first + rows * (columns or 1) > self._core.variable_count:
             raise KeyError(f"variable '{one.name}' is newer than these beliefs")
         if isinstance(one, Variable):
@@ -911,6 +913,36 @@ class Graph:
         return array
 
     @overload
+    def known(self, name: str, values: float) -> Variable:
+        ...
+
+    @overload
+    def known(self, name: str, values: Union[list[float], npt.NDArray[Any]]) -> VariableArray:
+        ...
+
+    def known(self, name: str, values: Any) -> Union[Variable, VariableArray]:
+        """Numbers that are known, for the edges of factors: one, or an array of them.
+
+        They stand for variables that are observed without noise, and take 8 bytes each. They have no belief, and nothing
+        is sent to them.
+
+        Examples
+        --------
+        >>> g = dma.Graph()
+        >>> x = g.variable("x")
+        >>> prior = g.add(dma.Prior(0, 1), x)
+        >>> seen = g.add(dma.WeightedSum([1], variance=1), g.known("y", 2), x)
+        >>> g.sweep()[x]
+        Gaussian(mean=1.0, variance=0.5)
+        """
+        numbers = np.asarray(values, dtype=float)
+        if numbers.ndim == 0:
+            return Variable(self, self._core.known_number(name, float(numbers)))
+        if numbers.ndim != 1:
+            raise ValueError(f"known numbers need one dimension, got {numbers.ndim}")
+        return VariableArray(self, self._core.known(name, numbers), len(numbers))
+
+    @overload
     def add(  # type: ignore[misc]  # the first that fits is meant
         self, factor: Factor, *variables: Union[Variable, str], name: Optional[str] = ...
     ) -> FactorId:
@@ -1079,6 +1111,7 @@ class Graph:
         damping: float = 0.0,
         acceleration: int = 0,
         start: Optional[Beliefs] = None,
+        threads: int = 1,
     ) -> Beliefs:
         """Run inference. Other Python threads keep running; the graph must not change meanwhile.
 
@@ -1105,6 +1138,9 @@ class Graph:
         start : Beliefs, optional
             Goes on from these beliefs of the graph, or of what it was before it grew or forgot. A schedule of new
             factors alone moves only what they touch.
+        threads : int
+            At most so many for rows of arrays that do not touch each other's variables; 0: all cores. The beliefs are
+            the same for any number.
 
         Raises
         ------
@@ -1115,12 +1151,14 @@ class Graph:
             sweeps = 100 if tolerance > 0 else 1
         if sweeps < 1:
             raise ValueError(f"sweeps must be at least 1, got {sweeps}")
+        if threads < 0:
+            raise ValueError(f"threads must be at least 0, got {threads}")
         numbers = None if schedule is None else self._numbered(schedule)
         if start is not None and start._graph is not self:
             raise ValueError("these beliefs are of another graph")
         before = None if start is None else start._core
         core = self._core.infer(
-            engine, rule, sweeps, tolerance, on_improper, damping, acceleration, numbers, before
+            engine, rule, sweeps, tolerance, on_improper, damping, acceleration, threads, numbers, before
         )
         return Beliefs(self, core, tolerance, before is not None)
 
@@ -1270,55 +1308,68 @@ class Graph:
 
     def _named(self, numbers: _core.Numbers) -> Schedule:
         forward, backward = numbers
-        return Schedule(
-            [self._step(*step) for step in forward.tolist()],
-            [self._step(*step) for step in backward.tolist()],
-        )
+        return Schedule(self._named_steps(forward), self._named_steps(backward))
+
+    def _named_steps(self, parts: list[_core.Part]) -> list[Any]:
+        return [
+            self._step(factor + (-row if back else row), edge)
+            for steps, rows, back in parts
+            for row in range(rows)
+            for factor, edge in steps.tolist()
+        ]
 
     def _numbered(self, schedule: Schedule) -> _core.Numbers:
         try:
             forward, backward = schedule
         except (TypeError, ValueError):
             raise TypeError("a schedule must be a pair: the forward steps and the backward steps") from None
-        return self._numbered_steps(forward, 1), self._numbered_steps(backward, -1)
+        return self._numbered_steps(forward, False), self._numbered_steps(backward, True)
 
-    def _numbered_steps(self, steps: Iterable[Any], direction: int) -> npt.NDArray[np.uint32]:
-        parts = [np.empty((0, 2), dtype=np.uint32)]
+    def _numbered_steps(self, steps: Iterable[Any], back: bool) -> list[_core.Part]:
+        parts: list[_core.Part] = []
+        singles: list[tuple[int, int]] = []  # steps that wait to become a part
+
+        def flush() -> None:
+            if singles:
+                parts.append((np.array(singles, dtype=np.uint32), 1, False))
+                singles.clear()
+
         for step in steps:
             if isinstance(step, list) and step and isinstance(step[0], tuple):
-                parts.append(self._steps_by_row(step)[::direction].reshape(-1, 2))
+                flush()
+                parts.append(self._steps_by_row(step, back))
                 continue
             if not isinstance(step, (tuple, list)) or len(step) != 2:
                 raise TypeError(f"a step must be a pair (factor, variable), got {step!r}")
             if isinstance(step[0], FactorArray):
-                parts.append(self._steps_of_rows(*step))
+                flush()
+                parts.append(self._steps_by_row([(step[0], step[1])], False))
             else:
                 factor = self._factor(step[0])
-                parts.append(np.array([[factor, self._edge(factor, step[1])]], dtype=np.uint32))
-        return np.concatenate(parts)
+                singles.append((factor, self._edge(factor, step[1])))
+        flush()
+        return parts
 
-    def _steps_by_row(self, steps: list[tuple[FactorArray, int]]) -> npt.NDArray[np.uint32]:
-        """By row, step and (factor, edge)."""
+    def _steps_by_row(self, steps: list[tuple[FactorArray, int]], back: bool) -> _core.Part:
+        """The steps of the first row, how many rows there are, and whether they begin with the last."""
         for step in steps:
             if len(step) != 2 or not isinstance(step[0], FactorArray):
                 raise TypeError(f"a step row by row must be a pair (array of factors, edge), got {step!r}")
         rows = sorted({factors.rows for factors, _ in steps})
         if len(rows) > 1:
             raise ValueError(f"steps row by row need arrays of as many rows, got {rows}")
-        return np.stack([self._steps_of_rows(*step) for step in steps], axis=1)
+        pattern = []
+        for factors, edge in steps:
+            self._own(factors)
+            if not isinstance(edge, int) or not factors.rows:
+                raise TypeError(f"a step of an array of factors names the number of an edge, got {edge!r}")
+            pattern.append((factors.first + back * (factors.rows - 1), self._edge(factors.first, edge)))
+        return np.array(pattern, dtype=np.uint32), rows[0], back
 
     def _own(self, factors: FactorArray) -> FactorArray:
         if factors.graph is not self:
             raise ValueError(f"factors '{factors.name}' belong to another graph")
         return factors
-
-    def _steps_of_rows(self, factors: FactorArray, edge: int) -> npt.NDArray[np.uint32]:
-        self._own(factors)
-        if not isinstance(edge, int) or not factors.rows:
-            raise TypeError(f"a step of an array of factors names the number of an edge, got {edge!r}")
-        self._edge(factors.first, edge)
-        rows = np.arange(factors.first, factors.first + factors.rows, dtype=np.uint32)
-        return np.stack([rows, np.full_like(rows, edge)], axis=1)
 
 
 class FactorCheck(NamedTuple):

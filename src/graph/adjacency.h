@@ -6,32 +6,35 @@
 #include <span>
 #include <vector>
 
+#include <dma/graph/factor_table.h>
+#include <dma/graph/schedule.h>
+
 namespace dma::detail {
 
 struct Adjacency {
-  std::vector<std::uint32_t> begin;  // variable -> its first place in edges; one more at the end
-  std::vector<std::uint32_t> edges;  // ascending within a variable
+  std::vector<std::size_t> begin;  // variable -> its first place in edges; one more at the end
+  std::vector<Step> edges;         // ascending within a variable
+
+  std::span<const Step> of(std::size_t variable) const {
+    return std::span(edges).subspan(begin[variable], begin[variable + 1] - begin[variable]);
+  }
 };
 
-inline Adjacency adjacency(std::size_t variables, std::span<const std::uint32_t> edge_variable) {
-  Adjacency result{std::vector<std::uint32_t>(variables + 1),
-                   std::vector<std::uint32_t>(edge_variable.size())};
-  for (const std::uint32_t variable : edge_variable) ++result.begin[variable + 1];
+inline Adjacency adjacency(std::size_t variables, const FactorTable& table) {
+  Adjacency result{std::vector<std::size_t>(variables + 1), {}};
+  const auto visit_edges = [&](const auto& visit) {
+    table.for_each([&](std::uint32_t number, const FactorView& factor) {
+      for (std::uint32_t k = 0; k < factor.variables.size(); ++k) {
+        if (!is_known(factor.variables[k])) visit(factor.variables[k], Step{number, k});
+      }
+    });
+  };
+  visit_edges([&](std::uint32_t variable, Step) { ++result.begin[variable + 1]; });
   for (std::size_t v = 0; v < variables; ++v) result.begin[v + 1] += result.begin[v];
-  std::vector<std::uint32_t> next(result.begin.begin(), result.begin.end() - 1);
-  for (std::uint32_t edge = 0; edge < edge_variable.size(); ++edge) {
-    result.edges[next[edge_variable[edge]]++] = edge;
-  }
+  result.edges.resize(result.begin.back());
+  std::vector<std::size_t> next(result.begin.begin(), result.begin.end() - 1);
+  visit_edges([&](std::uint32_t variable, Step edge) { result.edges[next[variable]++] = edge; });
   return result;
-}
-
-// Maps each edge to its factor.
-inline std::vector<std::uint32_t> edge_factors(std::span<const std::uint32_t> edge_begin) {
-  std::vector<std::uint32_t> factor(edge_begin.back());
-  for (std::uint32_t f = 0; f + 1 < edge_begin.size(); ++f) {
-    for (std::uint32_t e = edge_begin[f]; e < edge_begin[f + 1]; ++e) factor[e] = f;
-  }
-  return factor;
 }
 
 }  // namespace dma::detail

@@ -3,13 +3,11 @@
 
 #include <dma/graph/graph.h>
 
-#include "graph/adjacency.h"
-
 namespace dma {
 namespace {
 
 // Of one variable, log Z_v - sum over its edges of log Z_fv; and the messages that it sends.
-double variable_term(std::span<const std::uint32_t> edges,
+double variable_term(std::span<const std::uint32_t> edges,  // places of messages
                      std::span<const Gaussian<double>> messages,
                      std::span<Gaussian<double>> cavities) {
   double term = 0;
@@ -57,37 +55,51 @@ double Graph::log_evidence(const Beliefs& beliefs) const {
   }
   if (beliefs.forgotten_count_ != forgotten_count_)
     throw GraphError("the graph has forgotten factors since these beliefs");
-  const auto by_variable = detail::adjacency(variable_count(), edge_variable_);
-  const auto edge_factor = detail::edge_factors(edge_begin_);
+  const auto messages = messages_of(beliefs);
+  const detail::Neighbours neighbours(table_, variable_count(), true);
+  // What each factor says; those that are forgotten have no place in the products.
+  std::vector<bool> counts(messages.size(), true);
+  table_.for_each([&](std::uint32_t f, const detail::FactorView& factor) {
+    if (!forgotten_[f]) return;
+    for (const std::uint32_t place : factor.places) {
+      if (place != detail::no_message) counts[factor.message + place] = false;
+    }
+  });
   std::vector<std::uint32_t> edges;  // of one variable
-  std::vector<Gaussian<double>> cavities(edge_count());
+  std::vector<Gaussian<double>> cavities(messages.size());
   double log = 0;
   for (std::uint32_t v = 0; v < variable_count(); ++v) {
     edges.clear();
-    for (std::uint32_t i = by_variable.begin[v]; i < by_variable.begin[v + 1]; ++i) {
-      if (!forgotten_[edge_factor[by_variable.edges[i]]]) edges.push_back(by_variable.edges[i]);
+    for (const std::uint32_t place : neighbours.messages(v)) {
+      if (counts[place]) edges.push_back(place);
     }
     try {
       const auto term = beliefs.family(Variable{v}) == MessageFamily::gaussian
                             ? variable_term
                             : gamma_variable_term;
-      log += term(edges, beliefs.messages_, cavities);
+      log += term(edges, messages, cavities);
     } catch (const std::logic_error& error) {
       throw GraphError("the evidence does not exist: variable '" + name(Variable{v}) +
                        "': " + error.what());
     }
   }
-  for (std::uint32_t f = 0; f < factor_count(); ++f) {
-    if (forgotten_[f]) continue;
-    const std::uint16_t kind = factor_kind_[f];
-    const auto in = std::span<const Gaussian<double>>(cavities).subspan(edge_begin_[f], arity({f}));
+  std::vector<Gaussian<double>> in;
+  table_.for_each([&](std::uint32_t f, const detail::FactorView& factor) {
+    if (forgotten_[f]) return;
+    in.clear();
+    for (std::size_t k = 0; k < factor.variables.size(); ++k) {
+      const std::uint32_t variable = factor.variables[k];
+      in.push_back(detail::is_known(variable)
+                       ? Gaussian<double>::point(known_[variable - detail::known_begin])
+                       : cavities[factor.message + factor.places[k]]);
+    }
     try {
-      log += kinds_[kind]->log_normaliser(factors_[kind], factor_local_[f], in);
+      log += kinds_[factor.kind]->log_normaliser(factors_[factor.kind], factor.local, in);
     } catch (const std::logic_error& error) {
       throw GraphError("the evidence does not exist: factor " + name(FactorId{f}) + ": " +
                        error.what());
     }
-  }
+  });
   return log;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -39,6 +40,17 @@ std::optional<ElementName> taken_apart(const std::string& name) {
   return result;
 }
 
+std::uint32_t index_of(Variable variable) { return variable.index; }
+std::uint32_t index_of(std::uint32_t variable) { return variable; }
+
+// The hash of a graph with one factor more; `word` is that of the factor's type.
+template <class Index>
+std::uint64_t with_factor(std::uint64_t hash, std::uint64_t word, std::span<Index> variables) {
+  hash = combine(hash, combine(word, variables.size()));
+  for (const Index variable : variables) hash = combine(hash, index_of(variable));
+  return hash;
+}
+
 // The steps of the first factor.
 std::span<const Step> first_visit(std::span<const Step> steps) {
   std::size_t count = 1;
@@ -69,11 +81,25 @@ std::span<const Step> rows_that_follow(std::span<const FactorArray> arrays,
   return steps.first(count);
 }
 
+// The one of these that has the variable.
+template <class Names>
+auto& entry_of(Names& names, Variable variable) {
+  const auto after = std::upper_bound(
+      names.begin(), names.end(), variable.index,
+      [](std::uint32_t index, const NamedVariables& one) { return index < one.first; });
+  return *(after - 1);
+}
+
 }  // namespace
 
 void Graph::check_new_name(const std::string& name) const {
   if (name.empty()) throw GraphError("a variable needs a name");
-  if (variable_by_name_.contains(name) || element(name)) {
+  const auto parts = taken_apart(name);
+  const bool known =
+      std::any_of(known_names_.begin(), known_names_.end(), [&](const NamedVariables& one) {
+        return one.name == name || (parts && parts->array == one.name);
+      });
+  if (known || variable_by_name_.contains(name) || element(name)) {
     throw GraphError("there is already a variable called '" + name + "'");
   }
 }
@@ -93,11 +119,10 @@ Variable Graph::variable() { return variable("v" + std::to_string(variable_count
 VariableArray Graph::variables(std::string name, Shape shape) {
   check_new_name(name);
   const std::size_t columns = std::max<std::size_t>(1, shape.columns);
-  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max() - 1;
+  constexpr std::size_t most = detail::known_begin;
   if (shape.rows == 0) throw GraphError("the array '" + name + "' needs at least one variable");
   if (columns > most || shape.rows > (most - variable_count_) / columns) {
-    throw GraphError("the array '" + name +
-                     "' is too large: a graph holds at most 2^32 - 2 variables");
+    throw GraphError("the array '" + name + "' is too large: a graph holds at most 2^31 variables");
   }
   NamedVariables added{name, static_cast<std::uint32_t>(variable_count_),
                        static_cast<std::uint32_t>(shape.rows),
@@ -116,15 +141,37 @@ VariableArray Graph::variables(std::string name, Shape shape) {
   return array;
 }
 
-std::size_t Graph::place_of_name(Variable variable) const {
-  const auto after = std::upper_bound(
-      variable_names_.begin(), variable_names_.end(), variable.index,
-      [](std::uint32_t index, const NamedVariables& one) { return index < one.first; });
-  return static_cast<std::size_t>(after - variable_names_.begin()) - 1;
+VariableArray Graph::known(std::string name, std::span<const double> values) {
+  check_new_name(name);
+  if (values.empty()) throw GraphError("the array '" + name + "' needs at least one number");
+  if (values.size() > detail::known_begin - 1 - known_.size())
+    throw GraphError("the array '" + name +
+                     "' is too large: a graph holds at most 2^31 - 1 numbers");
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    if (!std::isfinite(values[row])) {
+      throw RowError("'" + name + "', row " + std::to_string(row) +
+                         ": a known number must be finite, got " + std::to_string(values[row]),
+                     row);
+    }
+  }
+  const auto first = detail::known_begin + static_cast<std::uint32_t>(known_.size());
+  known_names_.push_back({.name = std::move(name),
+                          .first = first,
+                          .rows = static_cast<std::uint32_t>(values.size()),
+                          .family = MessageFamily::gaussian});
+  detail::reserve_more(known_, values.size());
+  known_.insert(known_.end(), values.begin(), values.end());
+  return known_names_.back().array();
+}
+
+Variable Graph::known(std::string name, double value) {
+  const Variable one = known(std::move(name), std::span(&value, 1))[0];
+  known_names_.back().rows = 0;
+  return one;
 }
 
 const NamedVariables& Graph::names_of(Variable variable) const {
-  return variable_names_[place_of_name(variable)];
+  return entry_of(detail::is_known(variable.index) ? known_names_ : variable_names_, variable);
 }
 
 MessageFamily Graph::family(Variable variable) const {
@@ -145,23 +192,27 @@ std::vector<MessageFamily> Graph::families() const {
 }
 
 void Graph::take_families(const FactorInfo& info, std::span<const EdgeRows> edges) {
-  std::vector<std::size_t> decided;  // by this factor
+  std::vector<std::optional<MessageFamily>*> decided;  // by this factor
   std::size_t k = 0;
   for (const EdgeRows& edge : edges) {
-    const std::size_t at = place_of_name(Variable{edge.array().first});
-    NamedVariables& names = variable_names_[at];
+    const Variable first{edge.array().first};
+    NamedVariables& names =
+        entry_of(detail::is_known(first.index) ? known_names_ : variable_names_, first);
     for (const std::size_t end = k + edge.width(); k < end; ++k) {
       const EdgeInfo& takes = info.edge(k);
       if (!names.family) {
         names.family = takes.family;
-        decided.push_back(at);
+        decided.push_back(&names.family);
       }
       if (*names.family == takes.family) continue;
+      const std::string is = detail::is_known(first.index)
+                                 ? "a known number"
+                                 : "a " + std::string(name_of(*names.family)) +
+                                       " variable: another factor needs it so";
       const std::string error = place(info) + ": edge " + std::to_string(k) + " (" +
                                 std::string(takes.name) + ") takes a " + name_of(takes.family) +
-                                " variable, but '" + names.name + "' is a " +
-                                name_of(*names.family) + " variable: another factor needs it so";
-      for (const std::size_t one : decided) variable_names_[one].family.reset();
+                                " variable, but '" + names.name + "' is " + is;
+      for (auto* one : decided) one->reset();
       throw GraphError(error);
     }
   }
@@ -265,8 +316,8 @@ FactorId Graph::find_factor(const std::string& name) const {
 }
 
 const FactorInfo& Graph::info(FactorId factor) const {
-  const std::uint16_t kind = factor_kind_[factor.index];
-  return kinds_[kind]->info(factors_[kind], factor_local_[factor.index]);
+  const std::uint16_t kind = table_.kind(factor.index);
+  return kinds_[kind]->info(factors_[kind], table_.local(factor.index));
 }
 
 std::string Graph::place(const FactorInfo& info) const {
@@ -289,12 +340,12 @@ void Graph::check_edges(const FactorInfo& info, std::size_t arity,
                      std::to_string(edges.size()));
   }
   for (std::size_t k = 0; k < edges.size(); ++k) {
-    if (edges[k].index >= variable_count()) {
+    if (!has({edges[k].index, 1, 1})) {
       throw GraphError(place(info) + ": edge " + std::to_string(k) +
                        " is not a variable of this graph");
     }
     for (std::size_t other = 0; other < k; ++other) {
-      if (edges[other].index == edges[k].index) {
+      if (edges[other].index == edges[k].index && !detail::is_known(edges[k].index)) {
         throw GraphError(place(info) + ": variable '" + name(edges[k]) +
                          "' is on two of its edges; write the repetition as a function of one "
                          "variable (dma::function)");
@@ -304,10 +355,15 @@ void Graph::check_edges(const FactorInfo& info, std::size_t arity,
   check_size(edges.size());
 }
 
+bool Graph::has(const VariableArray& array) const {
+  if (!detail::is_known(array.first)) return array.first + array.size() <= variable_count();
+  return array.first - detail::known_begin + array.size() <= known_.size();
+}
+
 void Graph::check_size(std::size_t more_edges) const {
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max() - 1;
-  if (edge_variable_.size() + more_edges > most || variable_count_ >= most) {
-    throw GraphError("a graph holds at most 2^32 - 2 edges and variables");
+  if (edge_count() + more_edges > most || variable_count_ > detail::known_begin) {
+    throw GraphError("a graph holds at most 2^32 - 2 edges and 2^31 variables");
   }
 }
 
@@ -326,33 +382,34 @@ std::size_t Graph::row_count(std::span<const EdgeRows> edges) const {
                    ": none of its edges says how many rows there are");
 }
 
-void Graph::check_row(const FactorInfo& info, std::size_t arity, std::span<const EdgeRows> edges,
-                      std::size_t row) const {
+void Graph::check_width(const FactorInfo& info, std::size_t arity,
+                        std::span<const EdgeRows> edges) const {
   std::size_t width = 0;
-  for (const EdgeRows& edge : edges) {
-    const VariableArray& array = edge.array();
-    if (array.first + array.size() > variable_count()) {
-      throw RowError(
-          place(info, row) + ": edge " + std::to_string(width) + " is not a variable of this graph",
-          row);
-    }
-    if (!edge.exists(row)) {
-      throw RowError(place(info, row) + ", edge " + std::to_string(width) + " (" +
-                         std::string(info.edge(width).name) + "): the index " +
-                         std::to_string(edge.index(row)) + " is not one of 0 to " +
-                         std::to_string(array.rows - 1) + ", the rows of '" +
-                         names_of(Variable{array.first}).name + "'",
-                     row);
-    }
-    width += edge.width();
-  }
+  for (const EdgeRows& edge : edges) width += edge.width();
   if (width != arity) {
     throw GraphError(place(info) + " needs " + std::to_string(arity) + " variables, got " +
                      std::to_string(width));
   }
+}
+
+void Graph::check_row(const FactorInfo& info, std::span<const EdgeRows> edges,
+                      std::size_t row) const {
+  std::size_t width = 0;
+  for (const EdgeRows& edge : edges) {
+    if (!edge.exists(row)) {
+      throw RowError(place(info, row) + ", edge " + std::to_string(width) + " (" +
+                         std::string(info.edge(width).name) + "): the index " +
+                         std::to_string(edge.index(row)) + " is not one of 0 to " +
+                         std::to_string(edge.array().rows - 1) + ", the rows of '" +
+                         names_of(Variable{edge.array().first}).name + "'",
+                     row);
+    }
+    width += edge.width();
+  }
   // An edge is a stretch of variables: no two may overlap.
   for (const EdgeRows& edge : edges) {
     const std::uint32_t begin = edge.variable(row);
+    if (detail::is_known(begin)) continue;
     for (const EdgeRows* other = edges.data(); other != &edge; ++other) {
       const std::uint32_t other_begin = other->variable(row);
       if (begin >= other_begin + other->width() || other_begin >= begin + edge.width()) continue;
@@ -365,31 +422,92 @@ void Graph::check_row(const FactorInfo& info, std::size_t arity, std::span<const
   }
 }
 
+namespace {
+
+// One edge of all rows, up to the first that names a row which is not there.
+struct Column {
+  detail::EdgeColumn column;
+  std::size_t rows = 0;
+  std::uint32_t least = UINT32_MAX, most = 0;  // of its variables
+};
+
+Column column_of(const EdgeRows& edge, std::size_t rows) {
+  const VariableArray& array = edge.array();
+  Column result{.column = {.first = array.first, .width = edge.width(), .stride = edge.stride()}};
+  const auto include = [&](std::uint32_t variable) {
+    result.least = std::min(result.least, variable);
+    result.most = std::max(result.most, variable + edge.width() - 1);
+    ++result.rows;
+  };
+  if (!edge.is_named()) {
+    if (rows > 0) include(array.first);
+    if (rows > 0) include(edge.variable(rows - 1));
+    result.rows = rows;
+    return result;
+  }
+  result.column.named.reserve(rows);
+  for (std::size_t row = 0; row < rows && edge.exists(row); ++row) {
+    result.column.named.push_back(edge.variable(row));
+    include(result.column.named.back());
+  }
+  return result;
+}
+
+// The first row below `rows` in which the columns share a variable; else `rows`.
+std::size_t first_overlap(const Column& one, const Column& other, std::size_t rows) {
+  if (one.least > other.most || other.least > one.most) return rows;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::uint32_t a = one.column.variable(row), b = other.column.variable(row);
+    if (a < b + other.column.width && b < a + one.column.width) return row;
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<detail::EdgeColumn> Graph::columns_of(const FactorInfo& info,
+                                                  std::span<const EdgeRows> edges,
+                                                  std::size_t rows) const {
+  std::size_t width = 0;
+  for (const EdgeRows& edge : edges) {
+    if (!has(edge.array())) {
+      throw RowError(
+          place(info, 0) + ": edge " + std::to_string(width) + " is not a variable of this graph",
+          0);
+    }
+    width += edge.width();
+  }
+  check_size(rows * width);
+  std::vector<Column> columns;
+  std::size_t right = rows;  // so many rows have no error
+  for (const EdgeRows& edge : edges) {
+    columns.push_back(column_of(edge, rows));
+    right = std::min(right, columns.back().rows);
+  }
+  for (const Column& one : columns) {
+    if (detail::is_known(one.column.first)) continue;
+    for (const Column* other = columns.data(); other != &one; ++other)
+      right = first_overlap(one, *other, right);
+  }
+  if (right < rows) check_row(info, edges, right);
+  std::vector<detail::EdgeColumn> result;
+  for (Column& one : columns) result.push_back(std::move(one.column));
+  return result;
+}
+
 FactorArray Graph::append_rows(std::uint16_t kind, std::size_t local, std::size_t stride,
-                               std::span<const EdgeRows> edges, std::size_t rows) {
-  std::size_t arity = 0;
-  for (const EdgeRows& edge : edges) arity += edge.width();
-  detail::reserve_more(factor_kind_, rows);
-  detail::reserve_more(factor_local_, rows);
-  detail::reserve_more(edge_begin_, rows);
-  detail::reserve_more(edge_variable_, rows * arity);
+                               std::vector<detail::EdgeColumn> columns, std::size_t rows) {
   const FactorArray added{static_cast<std::uint32_t>(factor_count()),
                           static_cast<std::uint32_t>(rows)};
-  forgotten_.resize(factor_count() + rows);
-  for (std::size_t row = 0; row < rows; ++row) {
-    factor_kind_.push_back(kind);
-    factor_local_.push_back(static_cast<std::uint32_t>(local + row * stride));
-    for (const EdgeRows& edge : edges) {
-      for (std::uint32_t k = 0; k < edge.width(); ++k)
-        edge_variable_.push_back(edge.variable(row) + k);
-    }
-    edge_begin_.push_back(static_cast<std::uint32_t>(edge_variable_.size()));
-  }
   if (rows == 0) return added;
+  forgotten_.resize(factor_count() + rows);
+  table_.add_rows(kind, static_cast<std::uint32_t>(local), static_cast<std::uint32_t>(stride),
+                  added.rows, std::move(columns));
   factor_arrays_.push_back(added);
   const std::uint64_t word = word_of(info(FactorId{added.first}).name);
+  detail::FactorTable::Reader read(table_);
   for (std::uint32_t row = 0; row < added.rows; ++row)
-    structure_ = with_factor(structure_, word, added.first + row);
+    structure_ = with_factor(structure_, word, read(added.first + row).variables);
   return added;
 }
 
@@ -409,22 +527,16 @@ void Graph::forget(FactorArray factors) {
   forgotten_count_ += factors.rows;
 }
 
-std::uint64_t Graph::with_factor(std::uint64_t hash, std::uint64_t word,
-                                 std::uint32_t factor) const {
-  hash = combine(hash, combine(word, arity({factor})));
-  for (std::uint32_t edge = edge_begin_[factor]; edge < edge_begin_[factor + 1]; ++edge)
-    hash = combine(hash, edge_variable_[edge]);
-  return hash;
-}
-
 std::uint64_t Graph::structure(std::size_t factors) const {
   if (factors == factor_count()) return structure_;
   std::vector<std::uint64_t> words(kinds_.size());
   std::uint64_t hash = 0;
+  detail::FactorTable::Reader read(table_);
   for (std::uint32_t factor = 0; factor < factors; ++factor) {
-    std::uint64_t& word = words[factor_kind_[factor]];
+    const detail::FactorView& view = read(factor);
+    std::uint64_t& word = words[view.kind];
     if (word == 0) word = word_of(info(FactorId{factor}).name);
-    hash = with_factor(hash, word, factor);
+    hash = with_factor(hash, word, view.variables);
   }
   return hash;
 }
@@ -447,19 +559,18 @@ std::uint16_t Graph::kind_index(const detail::FactorKind& kind, std::any (*empty
 }
 
 FactorId Graph::append(std::uint16_t kind, std::uint32_t local, std::span<const Variable> edges) {
-  const auto index = static_cast<std::uint32_t>(factor_kind_.size());
+  const auto index = static_cast<std::uint32_t>(factor_count());
   forgotten_.push_back(false);
-  factor_kind_.push_back(kind);
-  factor_local_.push_back(local);
-  for (const Variable edge : edges) edge_variable_.push_back(edge.index);
-  edge_begin_.push_back(static_cast<std::uint32_t>(edge_variable_.size()));
-  structure_ = with_factor(structure_, word_of(info(FactorId{index}).name), index);
+  table_.add_one(kind, local, edges);
+  structure_ = with_factor(structure_, word_of(info(FactorId{index}).name), edges);
   return {index};
 }
 
 std::string Graph::text(const Schedule& schedule) const {
   std::string out;
-  const auto list = [&](const std::string& direction, std::span<const Step> steps) {
+  const auto list = [&](const std::string& direction, const Steps& all) {
+    const std::vector<Step> expanded(all.begin(), all.end());
+    std::span<const Step> steps = expanded;
     while (!steps.empty()) {
       const std::span<const Step> visit = first_visit(steps);
       const std::span<const Step> run = rows_that_follow(factor_arrays_, steps, visit.size());

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <utility>
 
 #include <dma/graph/graph.h>
 #include <dma/special/larger.h>
 
 #include "graph/acceleration.h"
-#include "graph/adjacency.h"
+#include "graph/independent_rows.h"
 
 namespace dma {
 
@@ -61,7 +63,8 @@ void Beliefs::require_family(Variable variable, MessageFamily family) const {
 }
 
 Gaussian<double> Beliefs::message(FactorId factor, std::size_t edge) const {
-  return messages_[edge_begin_[factor.index] + edge];
+  const std::uint32_t place = layout_.place(factor.index, edge);
+  return place == detail::no_message ? Gaussian<double>::uniform() : messages_[place];
 }
 
 std::vector<Gaussian<double>> Beliefs::messages(FactorArray factors, std::size_t edge) const {
@@ -72,9 +75,7 @@ std::vector<Gaussian<double>> Beliefs::messages(FactorArray factors, std::size_t
   return result;
 }
 
-std::size_t Beliefs::arity(FactorId factor) const {
-  return edge_begin_[factor.index + 1] - edge_begin_[factor.index];
-}
+std::size_t Beliefs::arity(FactorId factor) const { return layout_.arity(factor.index); }
 
 double Beliefs::change(Variable variable) const {
   return changes_.empty() ? 0 : changes_[variable.index];
@@ -88,46 +89,30 @@ std::vector<double> Beliefs::changes(const VariableArray& array) const {
 
 namespace detail {
 
-void SweepState::record_failure(Step step, const char* why) {
-  result->failed.push_back({step.factor, step.edge, sweep, why});
+void SweepState::record(MessageEvent::Kind kind, Gaussian<double> sent, std::string why) {
+  events.push_back({kind, row, current, sent, std::move(why)});
 }
 
-void SweepState::deliver(Step step, Gaussian<double> sent) {
-  ++result->messages_sent;
-  const std::uint32_t edge = edge_begin[step.factor] + step.edge;
-  const std::uint32_t variable = edge_variable[edge];
-  if (!is_valid_message(sent, family(variable))) {
-    if (!std::isfinite(sent.tau) || !std::isfinite(sent.rho)) {
-      record_failure(step, "the message is not a number");
-      return;
-    }
-    result->improper.push_back({step.factor, step.edge, sweep, sent.tau, sent.rho});
-    stopped = options.on_improper == OnImproper::stop;
-    if (options.on_improper != OnImproper::pass) return;
+bool SweepState::passes(Gaussian<double> sent) {
+  if (!std::isfinite(sent.tau) || !std::isfinite(sent.rho)) {
+    record(MessageEvent::Kind::failed, {}, "the message is not a number");
+    return false;
   }
-  const Gaussian<double> old = message[edge];
-  const bool both_proper = old.is_proper() && sent.is_proper();
-  if (options.damping > 0 && both_proper)
-    sent = power(old, options.damping) * power(sent, 1 - options.damping);
-  message[edge] = sent;
-  if (degree(variable) > hub_degree) {
-    // A point mass cannot be divided out: start again from the messages.
-    total[variable] = old.is_point() ? product(variable) : total[variable] / old * sent;
-  }
+  record(MessageEvent::Kind::improper, sent);
+  stopped = options->on_improper == OnImproper::stop;
+  return options->on_improper == OnImproper::pass;
 }
 
-void SweepState::deliver_variational(Step step, Gaussian<double> sent) {
-  ++result->messages_sent;
-  const std::uint32_t edge = edge_begin[step.factor] + step.edge;
-  const std::uint32_t variable = edge_variable[edge];
-  message[edge] = sent;
+void SweepState::deliver_variational(std::uint32_t edge, Gaussian<double> sent) {
+  current.edge = edge;
+  ++messages_sent;
+  const std::uint32_t variable = factor->variables[edge];
+  message[place(edge)] = sent;
   const bool was_point = total[variable].is_point();
   if (sent.is_point()) {
     // Two Dirac factors that disagree leave the variable where the later one put it.
-    const bool unary = edge_begin[step.factor + 1] - edge_begin[step.factor] == 1;
-    if (!was_point && !unary) {
-      result->collapsed.push_back({step.factor, step.edge, sweep, sent.tau, sent.rho});
-    }
+    const bool unary = factor->variables.size() == 1;
+    if (!was_point && !unary) record(MessageEvent::Kind::collapsed, sent);
     total[variable] = sent;
   } else if (!was_point) {
     total[variable] = product(variable);
@@ -139,25 +124,83 @@ void SweepState::deliver_variational(Step step, Gaussian<double> sent) {
 namespace {
 
 using Marginals = std::vector<Gaussian<double>>;
+using detail::SweepState;
 
-// A stretch of steps whose factors have the same kind.
-struct Run {
+// Steps of one kind of factor.
+struct Piece {
   std::uint16_t kind;
   std::span<const Step> steps;
 };
 
-std::vector<Run> runs_of(const Schedule& schedule, std::span<const std::uint16_t> factor_kind) {
-  std::vector<Run> runs;
-  for (const auto* steps : {&schedule.forward, &schedule.backward}) {
-    for (std::size_t begin = 0; begin < steps->size();) {
-      const std::uint16_t kind = factor_kind[(*steps)[begin].factor];
-      std::size_t end = begin + 1;
-      while (end < steps->size() && factor_kind[(*steps)[end].factor] == kind) ++end;
-      runs.push_back({kind, std::span(*steps).subspan(begin, end - begin)});
-      begin = end;
+// A part of a schedule in pieces, one after the other for each row.
+struct Program {
+  Steps::Rows part;
+  std::vector<Piece> pieces;
+  detail::IndependentRows independent = {};  // empty: one row after the other
+};
+
+// Whether row after row, each step is of factors of one array.
+bool stays_in_arrays(const detail::FactorTable& table, std::span<const Step> pattern,
+                     const Steps::Rows& part) {
+  return std::all_of(pattern.begin(), pattern.end(), [&](Step step) {
+    const FactorArray array = table.alike(step.factor);
+    const std::uint32_t last = step.factor + part.shift(part.rows - 1);
+    return last - array.first < array.rows;
+  });
+}
+
+std::vector<Piece> pieces_of(const detail::FactorTable& table, std::span<const Step> steps) {
+  std::vector<Piece> pieces;
+  while (!steps.empty()) {
+    const std::uint16_t kind = table.kind(steps[0].factor);
+    std::size_t count = 1;
+    while (count < steps.size() && table.kind(steps[count].factor) == kind) ++count;
+    pieces.push_back({kind, steps.first(count)});
+    steps = steps.subspan(count);
+  }
+  return pieces;
+}
+
+// The schedule with the kinds of its factors. Rows that are not of arrays are written out into `written`.
+std::vector<Program> programs_of(const detail::FactorTable& table, const Schedule& schedule,
+                                 std::deque<std::vector<Step>>& written) {
+  std::vector<Program> programs;
+  for (const Steps* steps : {&schedule.forward, &schedule.backward}) {
+    for (const Steps::Rows& part : steps->parts()) {
+      const auto pattern = steps->pattern(part);
+      if (part.rows == 1 || stays_in_arrays(table, pattern, part)) {
+        programs.push_back({part, pieces_of(table, pattern)});
+        continue;
+      }
+      auto& all = written.emplace_back();
+      for (std::uint32_t row = 0; row < part.rows; ++row) {
+        for (const Step step : pattern) all.push_back({step.factor + part.shift(row), step.edge});
+      }
+      programs.push_back({{.count = all.size()}, pieces_of(table, all)});
     }
   }
-  return runs;
+  return programs;
+}
+
+// Moves what a part of the schedule recorded, in the order of its steps.
+void take_events(SweepState& state, std::size_t sweep, Beliefs& result) {
+  result.messages_sent += std::exchange(state.messages_sent, 0);
+  for (detail::MessageEvent& event : state.events) {
+    const auto [factor, edge] = event.step;
+    const ImproperMessage message{factor, edge, sweep, event.message.tau, event.message.rho};
+    switch (event.kind) {
+      case detail::MessageEvent::Kind::improper:
+        result.improper.push_back(message);
+        break;
+      case detail::MessageEvent::Kind::collapsed:
+        result.collapsed.push_back(message);
+        break;
+      case detail::MessageEvent::Kind::failed:
+        result.failed.push_back({factor, edge, sweep, std::move(event.why)});
+        break;
+    }
+  }
+  state.events.clear();
 }
 
 // The movement of a marginal, in units of its new standard deviation (for a point mass: of its size, or 1).
@@ -211,7 +254,9 @@ void Graph::check_step(const InferenceOptions& options, Step step) const {
     throw GraphError("the schedule names factor " + name(FactorId{step.factor}) +
                      ", which is forgotten");
   }
-  const std::uint16_t kind = factor_kind_[step.factor];
+  if (detail::is_known(edge({step.factor}, step.edge).index))
+    throw GraphError(place(step) + "nothing is sent to a known number");
+  const std::uint16_t kind = table_.kind(step.factor);
   const detail::FactorKind& functions = *kinds_[kind];
   const bool projects = options.engine == Engine::ep || options.engine == Engine::adf;
   if (options.engine == Engine::vmp && !functions.has_variational) {
@@ -222,8 +267,25 @@ void Graph::check_step(const InferenceOptions& options, Step step) const {
   }
   if (options.engine == Engine::direct && functions.may_refuse) {
     const auto why =
-        functions.refusal(factors_[kind], factor_local_[step.factor], step.edge, options.rule);
+        functions.refusal(factors_[kind], table_.local(step.factor), step.edge, options.rule);
     if (!why.empty()) throw GraphError(place(step) + std::string(why));
+  }
+}
+
+void Graph::check_steps(const InferenceOptions& options, const Steps& steps) const {
+  for (const Steps::Rows& part : steps.parts()) {
+    for (const Step first : steps.pattern(part)) {
+      check_step(options, first);
+      if (part.rows == 1) continue;
+      const FactorArray array = table_.alike(first.factor);
+      const std::uint32_t last = first.factor + part.shift(part.rows - 1);
+      // What is right for one row of an array is right for all, but for what they say themselves.
+      const bool alike = last - array.first < array.rows &&
+                         !kinds_[table_.kind(first.factor)]->may_refuse && forgotten_count_ == 0;
+      if (alike) continue;
+      for (std::uint32_t row = 1; row < part.rows; ++row)
+        check_step(options, {first.factor + part.shift(row), first.edge});
+    }
   }
 }
 
@@ -233,34 +295,19 @@ Beliefs Graph::infer(const InferenceOptions& options) const {
   return infer(options, schedule(options));
 }
 
-detail::SweepState Graph::initial_state(const InferenceOptions& options, Beliefs& result) const {
-  auto by_variable = detail::adjacency(variable_count(), edge_variable_);
-  std::size_t widest = 0;
-  for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
-    widest = std::max(widest, arity({factor}));
-  }
-  return {.edge_begin = edge_begin_,
-          .edge_variable = edge_variable_,
-          .factor_local = factor_local_,
-          .variable_edge_begin = std::move(by_variable.begin),
-          .variable_edges = std::move(by_variable.edges),
-          .message = Marginals(edge_count()),
-          .total = Marginals(variable_count()),
-          .incoming = Marginals(widest),
-          .outgoing = Marginals(widest),
-          .families = result.families_,
-          .options = options,
-          .result = &result};
-}
-
-std::vector<Gaussian<double>> Graph::marginals(const detail::SweepState& state) const {
+std::vector<Gaussian<double>> Graph::products(std::span<const Gaussian<double>> messages) const {
   Marginals result(variable_count());
-  for (std::uint32_t v = 0; v < variable_count(); ++v) {
-    try {
-      result[v] = state.options.engine == Engine::vmp ? state.total[v] : state.product(v);
-    } catch (const std::domain_error& error) {
-      throw GraphError("variable '" + name(Variable{v}) + "': " + error.what());
-    }
+  std::uint32_t variable = 0;
+  try {
+    table_.for_each([&](std::uint32_t, const detail::FactorView& factor) {
+      for (std::size_t k = 0; k < factor.variables.size(); ++k) {
+        variable = factor.variables[k];
+        if (!detail::is_known(variable))
+          result[variable] *= messages[factor.message + factor.places[k]];
+      }
+    });
+  } catch (const std::domain_error& error) {
+    throw GraphError("variable '" + name(Variable{variable}) + "': " + error.what());
   }
   return result;
 }
@@ -274,37 +321,42 @@ Beliefs Graph::infer(const InferenceOptions& options, const Schedule& schedule,
   return infer_from(options, schedule, &start);
 }
 
-// 1 / sqrt(rho) of each edge's variable: times a change of tau, the change of its mean in its deviations. 0 for a Gamma
+// 1 / sqrt(rho) of each message's variable: times a change of tau, the change of its mean in its deviations. 0 for a Gamma
 // variable.
-std::vector<double> Graph::edge_scales(const Beliefs& beliefs) const {
-  std::vector<double> scales(edge_count());
-  std::transform(
-      edge_variable_.begin(), edge_variable_.end(), scales.begin(), [&](std::uint32_t variable) {
-        const auto marginal = beliefs.natural({variable});
-        const bool scales =
-            marginal.is_proper() && beliefs.family({variable}) == MessageFamily::gaussian;
-        return scales ? 1 / std::sqrt(marginal.rho) : 0;
-      });
+std::vector<double> Graph::message_scales(const Beliefs& beliefs) const {
+  std::vector<double> scales(table_.layout().message_count());
+  table_.for_each([&](std::uint32_t, const detail::FactorView& factor) {
+    for (std::size_t k = 0; k < factor.variables.size(); ++k) {
+      const Variable variable{factor.variables[k]};
+      if (detail::is_known(variable.index)) continue;
+      const auto marginal = beliefs.natural(variable);
+      const bool counts =
+          marginal.is_proper() && beliefs.family(variable) == MessageFamily::gaussian;
+      scales[factor.message + factor.places[k]] = counts ? 1 / std::sqrt(marginal.rho) : 0;
+    }
+  });
   return scales;
 }
 
-void Graph::go_on(const Beliefs& start, detail::SweepState& state) const {
-  if (start.engine_ != state.options.engine) {
-    throw GraphError("inference goes on with the engine of its beliefs, " +
-                     std::string(name_of(start.engine_)));
+std::vector<Gaussian<double>> Graph::messages_of(const Beliefs& beliefs) const {
+  Marginals result(table_.layout().message_count());
+  const bool same_places = table_.layout().begins_with(beliefs.layout_);
+  if (same_places) std::copy(beliefs.messages_.begin(), beliefs.messages_.end(), result.begin());
+  if (same_places && forgotten_count_ == 0) return result;
+  detail::FactorTable::Reader read(table_);
+  for (std::uint32_t f = 0; f < beliefs.factor_count(); ++f) {
+    const detail::FactorView& factor = read(f);
+    for (std::size_t k = 0; k < factor.variables.size(); ++k) {
+      if (detail::is_known(factor.variables[k])) continue;
+      Gaussian<double>& message = result[factor.message + factor.places[k]];
+      if (forgotten_[f]) {
+        message = Gaussian<double>::uniform();
+      } else if (!same_places) {
+        message = beliefs.message({f}, k);
+      }
+    }
   }
-  check_own(start);
-  std::copy(start.messages_.begin(), start.messages_.end(), state.message.begin());
-  for (std::uint32_t factor = 0; factor < start.factor_count(); ++factor) {
-    if (!forgotten_[factor]) continue;
-    std::fill(state.message.begin() + edge_begin_[factor],
-              state.message.begin() + edge_begin_[factor + 1], Gaussian<double>::uniform());
-  }
-  for (std::uint32_t v = 0; v < variable_count(); ++v) {
-    const bool collapsed = start.engine_ == Engine::vmp && v < start.variable_count() &&
-                           start.marginal({v}).is_point();
-    state.total[v] = collapsed ? start.marginal({v}) : state.product(v);
-  }
+  return result;
 }
 
 Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& schedule,
@@ -321,8 +373,8 @@ Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& sched
     throw GraphError("damping is for the engines direct and ep");
   if (options.acceleration > 0 && (options.tolerance == 0 || options.engine == Engine::vmp))
     throw GraphError("acceleration needs a tolerance, and the engine direct or ep");
-  for (const Step step : schedule.forward) check_step(options, step);
-  for (const Step step : schedule.backward) check_step(options, step);
+  check_steps(options, schedule.forward);
+  check_steps(options, schedule.backward);
 
   Beliefs result;
   result.engine_ = options.engine;
@@ -332,30 +384,95 @@ Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& sched
   result.damping = options.damping;
   Watch watch;
   detail::Acceleration acceleration(options.acceleration);
-  detail::SweepState state = initial_state(options, result);
+  const bool variational = options.engine == Engine::vmp;
+  const detail::Neighbours neighbours(table_, variable_count(), variational);
+  Marginals message, total;
+  // Where VMP put a point mass it stays; all else is the product of what is said.
+  const auto marginals = [&] { return variational ? total : products(message); };
   if (start != nullptr) {
-    go_on(*start, state);
-    result.marginals_ = marginals(state);
+    if (start->engine_ != options.engine) {
+      throw GraphError("inference goes on with the engine of its beliefs, " +
+                       std::string(name_of(start->engine_)));
+    }
+    check_own(*start);
+    message = messages_of(*start);
+    total = products(message);
+    for (std::uint32_t v = 0; variational && v < start->variable_count(); ++v) {
+      if (start->natural({v}).is_point()) total[v] = start->natural({v});
+    }
+    result.marginals_ = total;
   }
-  const std::vector<Run> runs = runs_of(schedule, factor_kind_);
+  message.resize(table_.layout().message_count());
+  total.resize(variational || neighbours.has_hubs() ? variable_count() : 0);
+
+  const auto new_state = [&] {
+    const std::size_t widest = table_.widest();
+    return SweepState{.read = detail::FactorTable::Reader(table_),
+                      .neighbours = &neighbours,
+                      .families = result.families_,
+                      .known = known_,
+                      .message = message,
+                      .total = total,
+                      .incoming = Marginals(widest),
+                      .outgoing = Marginals(widest),
+                      .options = &options};
+  };
+  std::deque<std::vector<Step>> written;
+  std::vector<Program> programs = programs_of(table_, schedule, written);
   const auto engine = static_cast<std::size_t>(options.engine);
+  const auto run_piece = [&](const Piece& piece, SweepState& state, const Steps::Rows& part,
+                             std::uint32_t row, std::uint32_t rows) {
+    state.row = row;
+    kinds_[piece.kind]->run[engine](factors_[piece.kind], state,
+                                    {piece.steps, part.shift(row), part.shift(1), rows});
+  };
+  const auto run_row = [&](const Program& program, SweepState& state, std::uint32_t row) {
+    for (const Piece& piece : program.pieces) {
+      if (!state.stopped) run_piece(piece, state, program.part, row, 1);
+    }
+  };
+  const auto run_program = [&](const Program& program, SweepState& state) {
+    if (program.pieces.size() == 1)
+      return run_piece(program.pieces[0], state, program.part, 0, program.part.rows);
+    for (std::uint32_t row = 0; row < program.part.rows && !state.stopped; ++row)
+      run_row(program, state, row);
+  };
+  const std::size_t threads =
+      options.on_improper == OnImproper::stop ? 1 : detail::thread_count(options.threads);
+  std::vector<SweepState> states;
+  for (std::size_t thread = 0; thread < threads; ++thread) states.push_back(new_state());
+  SweepState& state = states[0];
+  for (Program& program : programs) {
+    if (threads == 1 || program.part.rows == 1) continue;
+    const std::span<const Piece> pieces = program.pieces;
+    const std::span<const Step> pattern(pieces.front().steps.data(), program.part.count);
+    program.independent = detail::independent_rows(table_, variable_count(), pattern, program.part);
+  }
+  std::size_t sweep = 0;
   const auto sweep_once = [&] {
-    for (const Run& run : runs) {
-      kinds_[run.kind]->run[engine](factors_[run.kind], state, run.steps);
+    for (const Program& program : programs) {
+      if (program.independent.rows.empty()) {
+        run_program(program, state);
+      } else {
+        detail::run_independent(
+            program.independent, states,
+            [&](SweepState& own, std::uint32_t row) { run_row(program, own, row); });
+      }
+      take_events(state, sweep, result);
       if (state.stopped) return;
     }
   };
-  for (state.sweep = 1; state.sweep <= options.sweeps && !state.stopped; ++state.sweep) {
-    acceleration.begin(state.message);
+  for (sweep = 1; sweep <= options.sweeps && !state.stopped; ++sweep) {
+    acceleration.begin(message);
     try {
       sweep_once();
     } catch (const std::logic_error& error) {  // a factor refused its messages
       throw GraphError(place(state.current) + error.what());
     }
-    result.sweeps = state.sweep;
-    const bool last = state.sweep == options.sweeps || state.stopped;
+    result.sweeps = sweep;
+    const bool last = sweep == options.sweeps || state.stopped;
     if (options.tolerance == 0 && !last) continue;
-    auto now = marginals(state);
+    auto now = marginals();
     if (options.tolerance > 0 && !result.marginals_.empty()) {
       result.changes_.resize(now.size());
       for (std::uint32_t v = 0; v < now.size(); ++v)
@@ -364,8 +481,7 @@ Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& sched
       result.last_change = most == result.changes_.end() ? 0 : *most;
       result.converged = result.last_change <= options.tolerance;
       if (watch.diverges(result.last_change)) {
-        throw Diverged("inference diverges: sweep " + std::to_string(state.sweep) +
-                       " moved variable '" +
+        throw Diverged("inference diverges: sweep " + std::to_string(sweep) + " moved variable '" +
                        name(Variable{static_cast<std::uint32_t>(most - result.changes_.begin())}) +
                        "' by " + std::to_string(result.last_change) +
                        " standard deviations, and every ten sweeps move by more than the ten "
@@ -375,13 +491,14 @@ Beliefs Graph::infer_from(const InferenceOptions& options, const Schedule& sched
     }
     result.marginals_ = std::move(now);
     if (result.converged) break;
-    if (!last && acceleration.extrapolate(state.message, edge_scales(result))) {
-      for (std::uint32_t v = 0; v < variable_count(); ++v) state.total[v] = state.product(v);
-      result.marginals_ = marginals(state);
+    if (!last && acceleration.extrapolate(message, message_scales(result))) {
+      result.marginals_ = products(message);
+      if (!total.empty())
+        std::copy(result.marginals_.begin(), result.marginals_.end(), total.begin());
     }
   }
-  result.messages_ = std::move(state.message);
-  result.edge_begin_ = edge_begin_;
+  result.messages_ = std::move(message);
+  result.layout_ = table_.layout();
   for (std::uint32_t v = 0; v < variable_count(); ++v) {
     if (!is_distribution(result.marginals_[v], state.family(v)))
       result.improper_marginals.push_back(v);

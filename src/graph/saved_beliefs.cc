@@ -16,6 +16,8 @@ constexpr const char* format = "dma-beliefs";
 constexpr const char* version = "1";
 
 using Gaussians = std::vector<Gaussian<double>>;
+using detail::EdgeLayout;
+using detail::no_message;
 
 void put(Arrays& arrays, const std::string& name, const Gaussians& gaussians) {
   std::vector<double> numbers;
@@ -36,6 +38,26 @@ Gaussians take(Arrays& arrays, const std::string& name) {
     detail::require(is_message, name + " " + std::to_string(k) + " is not a number");
   }
   return gaussians;
+}
+
+// Of every edge, also of those to known numbers, which keep none; and where those of each factor begin.
+struct AllMessages {
+  Gaussians messages;
+  std::vector<std::uint32_t> begins{0};
+};
+
+AllMessages all_messages(const EdgeLayout& layout, const Gaussians& kept) {
+  AllMessages all;
+  all.messages.reserve(kept.size());
+  all.begins.reserve(layout.factor_count() + 1);
+  for (std::uint32_t factor = 0; factor < layout.factor_count(); ++factor) {
+    for (std::size_t edge = 0; edge < layout.arity(factor); ++edge) {
+      const std::uint32_t place = layout.place(factor, edge);
+      all.messages.push_back(place == no_message ? Gaussian<double>::uniform() : kept[place]);
+    }
+    all.begins.push_back(static_cast<std::uint32_t>(all.messages.size()));
+  }
+  return all;
 }
 
 std::vector<std::uint64_t> wide(const std::vector<std::uint32_t>& numbers) {
@@ -60,7 +82,8 @@ Arrays Beliefs::store() const {
                                                   messages_sent});
   arrays.put("last_change", last_change);
   arrays.put("damping", damping);
-  put(arrays, "messages", messages_);
+  const AllMessages all = all_messages(layout_, messages_);
+  put(arrays, "messages", all.messages);
   put(arrays, "marginals", marginals_);
   std::vector<std::uint64_t> gammas;
   for (std::uint32_t v = 0; v < families_.size(); ++v) {
@@ -68,7 +91,7 @@ Arrays Beliefs::store() const {
   }
   if (!gammas.empty()) arrays.put("gamma_variables", std::move(gammas));
   arrays.put("changes", changes_);
-  arrays.put("edge_begin", wide(edge_begin_));
+  arrays.put("edge_begin", wide(all.begins));
   arrays.put("moving", wide(moving));
   arrays.put("improper_marginals", wide(improper_marginals));
   return arrays;
@@ -99,11 +122,12 @@ Beliefs Beliefs::restore(Arrays stored) {
   require(result.changes_.empty() || result.changes_.size() == variables,
           "has changes of another graph");
   const std::size_t edges = result.messages_.size();
-  result.edge_begin_ = take_numbers(stored, "edge_begin", edges + 1);
-  const auto& begin = result.edge_begin_;
+  const auto begin = take_numbers(stored, "edge_begin", edges + 1);
   require(!begin.empty() && begin.front() == 0 && begin.back() == edges &&
               std::is_sorted(begin.begin(), begin.end()),
           "has factors without their messages");
+  for (std::size_t factor = 0; factor + 1 < begin.size(); ++factor)
+    result.layout_.add_one(begin[factor + 1] - begin[factor]);
   result.moving = take_numbers(stored, "moving", variables);
   result.improper_marginals = take_numbers(stored, "improper_marginals", variables);
   return result;

@@ -1,6 +1,7 @@
 #include <dma/graph/schedule.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <dma/graph/graph.h>
 
@@ -18,12 +19,11 @@ struct Traversal {
   std::uint32_t cycle_at = none;           // a variable that is reached in two ways
 };
 
-Traversal traverse(std::span<const std::uint32_t> edge_begin,
-                   std::span<const std::uint32_t> edge_variable, std::size_t variables,
+Traversal traverse(const detail::FactorTable& table, std::size_t variables,
                    const std::vector<bool>& forgotten) {
-  const auto by_variable = detail::adjacency(variables, edge_variable);
-  const auto edge_factor = detail::edge_factors(edge_begin);
-  Traversal result{{}, std::vector<std::uint32_t>(edge_begin.size() - 1, none), none};
+  const auto by_variable = detail::adjacency(variables, table);
+  detail::FactorTable::Reader read(table);
+  Traversal result{{}, std::vector<std::uint32_t>(table.factor_count(), none), none};
   std::vector<std::uint32_t> parent(variables, none);  // variable -> factor that reached it
   std::vector<bool> seen(variables);
   std::vector<std::uint32_t> queue;
@@ -36,19 +36,17 @@ Traversal traverse(std::span<const std::uint32_t> edge_begin,
     queue.push_back(static_cast<std::uint32_t>(root));
     for (std::size_t head = 0; head < queue.size(); ++head) {
       const std::uint32_t variable = queue[head];
-      for (std::uint32_t i = by_variable.begin[variable]; i < by_variable.begin[variable + 1];
-           ++i) {
-        const std::uint32_t factor = edge_factor[by_variable.edges[i]];
+      for (const Step edge : by_variable.of(variable)) {
+        const std::uint32_t factor = edge.factor;
         if (factor == parent[variable] || forgotten[factor]) continue;
         if (result.parent_edge[factor] != none) {
           result.cycle_at = variable;
           return result;
         }
-        result.parent_edge[factor] = by_variable.edges[i];
+        result.parent_edge[factor] = edge.edge;
         result.factors.push_back(factor);
-        for (std::uint32_t e = edge_begin[factor]; e < edge_begin[factor + 1]; ++e) {
-          const std::uint32_t next = edge_variable[e];
-          if (next == variable) continue;
+        for (const std::uint32_t next : read(factor).variables) {
+          if (next == variable || detail::is_known(next)) continue;
           if (seen[next]) {
             result.cycle_at = next;
             return result;
@@ -63,6 +61,50 @@ Traversal traverse(std::span<const std::uint32_t> edge_begin,
   return result;
 }
 
+// Steps from one factor after the other. Neighbours of one array that send to the same edges become rows.
+class Visits {
+ public:
+  explicit Visits(const detail::FactorTable& table) : table_(table) {}
+
+  // Steps to some edges of a factor, ascending.
+  void add(std::uint32_t factor, std::span<const std::uint32_t> edges) {
+    if (edges.empty()) return;
+    if (rows_ == 1) back_ = factor + 1 == first_;
+    const bool next = rows_ > 0 && factor == first_ + (back_ ? 0U - rows_ : rows_);
+    if (next && factor - array_.first < array_.rows &&
+        std::equal(edges.begin(), edges.end(), edges_.begin(), edges_.end())) {
+      ++rows_;
+      return;
+    }
+    flush();
+    if (factor - array_.first >= array_.rows) array_ = table_.alike(factor);
+    first_ = factor;
+    rows_ = 1;
+    edges_.assign(edges.begin(), edges.end());
+  }
+
+  Steps take() {
+    flush();
+    return std::move(steps_);
+  }
+
+ private:
+  void flush() {
+    pattern_.clear();
+    for (const std::uint32_t edge : edges_) pattern_.push_back({first_, edge});
+    steps_.append_rows(pattern_, rows_, back_);
+    rows_ = 0;
+  }
+
+  const detail::FactorTable& table_;
+  bool back_ = false;
+  FactorArray array_{};
+  std::uint32_t first_ = 0, rows_ = 0;  // factors that wait to be added
+  std::vector<std::uint32_t> edges_;
+  std::vector<Step> pattern_;
+  Steps steps_;
+};
+
 }  // namespace
 
 Schedule row_by_row(std::span<const RowStep> forward, std::span<const RowStep> backward) {
@@ -76,89 +118,102 @@ Schedule row_by_row(std::span<const RowStep> forward, std::span<const RowStep> b
                        std::to_string(rows) + " and " + std::to_string(step.factors.rows));
     }
   }
+  const auto of_row = [](std::span<const RowStep> steps, std::uint32_t row) {
+    std::vector<Step> pattern;
+    for (const auto& [factors, edge] : steps) pattern.push_back({factors.first + row, edge});
+    return pattern;
+  };
   Schedule schedule;
-  schedule.forward.reserve(rows * forward.size());
-  schedule.backward.reserve(rows * backward.size());
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    for (const auto& [factors, edge] : forward)
-      schedule.forward.push_back({factors.first + row, edge});
-  }
-  for (std::uint32_t row = rows; row-- > 0;) {
-    for (const auto& [factors, edge] : backward)
-      schedule.backward.push_back({factors.first + row, edge});
-  }
+  if (rows == 0) return schedule;
+  schedule.forward.append_rows(of_row(forward, 0), rows);
+  schedule.backward.append_rows(of_row(backward, rows - 1), rows, true);
   return schedule;
 }
 
 bool Graph::is_forest() const {
-  return traverse(edge_begin_, edge_variable_, variable_count(), forgotten_).cycle_at == none;
+  return traverse(table_, variable_count(), forgotten_).cycle_at == none;
 }
 
 Schedule Graph::tree_schedule() const {
-  const Traversal order = traverse(edge_begin_, edge_variable_, variable_count(), forgotten_);
+  const Traversal order = traverse(table_, variable_count(), forgotten_);
   if (order.cycle_at != none) {
     throw GraphError(
         "the tree schedule needs a graph without cycles, but there is one through variable '" +
         name(Variable{order.cycle_at}) + "': use the sequential schedule");
   }
-  Schedule schedule;
-  schedule.forward.reserve(order.factors.size());
-  const auto towards_root = [&](std::uint32_t factor) {
-    return Step{factor, order.parent_edge[factor] - edge_begin_[factor]};
-  };
   // Factors with one edge do not depend on others: sending them first makes long runs of one kind.
-  const auto is_leaf = [&](std::uint32_t factor) { return arity({factor}) == 1; };
+  detail::FactorTable::Reader read(table_);
+  const auto is_leaf = [&](std::uint32_t factor) { return read(factor).variables.size() == 1; };
+  std::vector<std::uint32_t> edges;
+  // By way of the root all variables are reached, but for known ones.
+  const auto add = [&](Visits& visits, std::uint32_t factor, bool to_root) {
+    edges.clear();
+    const auto variables = read(factor).variables;
+    for (std::uint32_t k = 0; k < variables.size(); ++k) {
+      const bool wanted = (k == order.parent_edge[factor]) == to_root;
+      if (wanted && !detail::is_known(variables[k])) edges.push_back(k);
+    }
+    visits.add(factor, edges);
+  };
+  Visits leaves(table_), forward(table_), backward(table_);
   for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
-    if (is_leaf(factor) && !forgotten_[factor]) schedule.forward.push_back({factor, 0});
+    if (!forgotten_[factor] && is_leaf(factor)) add(leaves, factor, true);
   }
   for (auto factor = order.factors.rbegin(); factor != order.factors.rend(); ++factor) {
-    if (!is_leaf(*factor)) schedule.forward.push_back(towards_root(*factor));
+    if (!is_leaf(*factor)) add(forward, *factor, true);
   }
-  schedule.backward.reserve(edge_count() - schedule.forward.size());
-  for (const std::uint32_t factor : order.factors) {
-    for (std::uint32_t k = 0; k < arity({factor}); ++k) {
-      if (edge_begin_[factor] + k != order.parent_edge[factor])
-        schedule.backward.push_back({factor, k});
-    }
-  }
+  for (const std::uint32_t factor : order.factors) add(backward, factor, false);
+  Schedule schedule{leaves.take(), backward.take()};
+  schedule.forward.append(forward.take());
   return schedule;
 }
 
 Schedule Graph::sequential_schedule() const {
   std::vector<std::uint32_t> first(variable_count(), none);
   std::vector<std::uint32_t> last(variable_count(), none);
-  for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
-    if (forgotten_[factor]) continue;
-    for (std::uint32_t e = edge_begin_[factor]; e < edge_begin_[factor + 1]; ++e) {
-      if (first[edge_variable_[e]] == none) first[edge_variable_[e]] = factor;
-      last[edge_variable_[e]] = factor;
+  table_.for_each([&](std::uint32_t factor, const detail::FactorView& view) {
+    if (forgotten_[factor]) return;
+    for (const std::uint32_t variable : view.variables) {
+      if (detail::is_known(variable)) continue;
+      if (first[variable] == none) first[variable] = factor;
+      last[variable] = factor;
     }
-  }
-  Schedule schedule;
-  for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
-    if (forgotten_[factor]) continue;
-    for (std::uint32_t k = 0; k < arity({factor}); ++k) {
-      if (last[edge({factor}, k).index] > factor) schedule.forward.push_back({factor, k});
+  });
+  detail::FactorTable::Reader read(table_);
+  std::vector<std::uint32_t> edges;
+  // To the variables of a factor that are wanted.
+  const auto add = [&](Visits& visits, std::uint32_t factor, const auto& wanted) {
+    if (forgotten_[factor]) return;
+    edges.clear();
+    const auto variables = read(factor).variables;
+    for (std::uint32_t k = 0; k < variables.size(); ++k) {
+      if (!detail::is_known(variables[k]) && wanted(variables[k])) edges.push_back(k);
     }
-  }
+    visits.add(factor, edges);
+  };
+  Visits forward(table_), backward(table_);
+  for (std::uint32_t factor = 0; factor < factor_count(); ++factor)
+    add(forward, factor, [&](std::uint32_t variable) { return last[variable] > factor; });
   for (auto factor = static_cast<std::uint32_t>(factor_count()); factor-- > 0;) {
-    if (forgotten_[factor]) continue;
-    for (std::uint32_t k = 0; k < arity({factor}); ++k) {
-      const std::uint32_t variable = edge({factor}, k).index;
-      const bool alone = first[variable] == last[variable];
-      if (first[variable] < factor || alone) schedule.backward.push_back({factor, k});
-    }
+    add(backward, factor, [&](std::uint32_t variable) {
+      return first[variable] < factor || first[variable] == last[variable];
+    });
   }
-  return schedule;
+  return {forward.take(), backward.take()};
 }
 
 Schedule Graph::assimilation_schedule() const {
-  Schedule schedule;
-  for (std::uint32_t factor = 0; factor < factor_count(); ++factor) {
-    if (forgotten_[factor]) continue;
-    for (std::uint32_t k = 0; k < arity({factor}); ++k) schedule.forward.push_back({factor, k});
-  }
-  return schedule;
+  Visits forward(table_);
+  std::vector<std::uint32_t> edges;
+  table_.for_each([&](std::uint32_t factor, const detail::FactorView& view) {
+    if (forgotten_[factor]) return;
+    edges.clear();
+    for (std::uint32_t k = 0; k < view.variables.size(); ++k) {
+      if (!detail::is_known(view.variables[k])) edges.push_back(k);
+    }
+    forward.add(factor, edges);
+  });
+  return {forward.take(), {}};
 }
 
 Schedule Graph::schedule(const InferenceOptions& options) const {

@@ -78,7 +78,7 @@ class NetworkGraph {
   void send_back(const std::vector<Step>& likelihood) {
     schedule.backward = likelihood;
     for (auto layer = backward_.rbegin(); layer != backward_.rend(); ++layer) {
-      schedule.backward.insert(schedule.backward.end(), layer->begin(), layer->end());
+      schedule.backward.append(*layer);
     }
   }
 

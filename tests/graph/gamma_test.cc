@@ -109,6 +109,23 @@ TEST(GammaVariable, IsNotTakenByAGaussianEdge) {
   EXPECT_EQ(of.graph.family(other), MessageFamily::gamma);
 }
 
+// Values that are known numbers, without a variable or a message of their own, say the same.
+TEST(GammaVariables, LearnFromKnownNumbers) {
+  const Known observed;
+  Graph graph;
+  const Variable precision = graph.variable("precision");
+  graph.add(GammaPrior{Known::shape, Known::rate}, precision);
+  const auto x = graph.known("x", observed.seen);
+  const auto at = graph.known("at", Known::mean);
+  graph.add(GaussianPrecision{}, {x, at, precision});
+  const Gamma found = graph.sweep().gamma_marginal(precision);
+  const Gamma expected = observed.graph.sweep().gamma_marginal(observed.precision);
+  EXPECT_EQ(found.shape, expected.shape);
+  EXPECT_EQ(found.rate, expected.rate);
+  expect_error(error_of([&] { graph.add(GaussianPrecision{}, {x, at, at}); }),
+               "takes a Gamma variable, but 'at' is a known number");
+}
+
 TEST(GammaVariable, ArraysAreOfOneFamily) {
   Graph g;
   const auto mixed = g.variables("mixed", {4, 3});

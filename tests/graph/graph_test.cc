@@ -250,6 +250,21 @@ TEST(GraphErrors, ContradictionIsNamed) {
   expect_error(error_of([&] { graph.sweep(); }), "two different point masses, at 1");
 }
 
+// x has so many factors that the product of its messages is kept, and is known exactly: what the others say of it is
+// multiplied anew.
+TEST(Graph, AKnownHubStillSaysWhatTheOthersSay) {
+  Graph graph;
+  const auto x = graph.variable("x"), y = graph.variable("y");
+  const auto copy = graph.add(WeightedSum{{1}, 0, 0}, y, x);
+  graph.add(Observation{3, 0}, y);
+  for (int k = 0; k < 40; ++k) graph.add(Observation{1, 2}, x);
+  const auto beliefs = graph.infer({.sweeps = 3}, graph.sequential_schedule());
+  EXPECT_EQ(beliefs.marginal(x), Gaussian<double>::point(3));
+  const auto others = beliefs.message(copy, 0);
+  EXPECT_NEAR(others.mean(), 1, 1e-14);
+  EXPECT_NEAR(others.rho, 20, 1e-13);
+}
+
 TEST(GraphErrors, AFactorThatRefusesItsMessageIsNamed) {
   Graph graph;
   const auto x = graph.variable();

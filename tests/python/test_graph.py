@@ -303,13 +303,13 @@ def test_what_belongs_to_another_graph_is_refused():
 
 def test_numbers_out_of_range_do_not_reach_the_library():
     core = product_graph()._core
-    beliefs = core.infer("direct", "direct", 1, 0.0, "pass", 0.0, 0, None, None)
+    beliefs = core.infer("direct", "direct", 1, 0.0, "pass", 0.0, 0, 1, None, None)
     for attempt in (
         lambda: core.variable_name(3),
         lambda: core.factor_name(4),
         lambda: core.edges(4),
         lambda: core.set_name(4, "x"),
-        lambda: core.text(([(0, 1)], [])),
+        lambda: core.text(([([(0, 1)], 1, False)], [])),
         lambda: beliefs.marginal(3),
         lambda: beliefs.message(0, 1),
         lambda: beliefs.message(4, 0),
@@ -317,7 +317,7 @@ def test_numbers_out_of_range_do_not_reach_the_library():
         with pytest.raises(IndexError):
             attempt()
     with pytest.raises(ValueError, match="which the graph does not have"):
-        core.infer("direct", "direct", 1, 0.0, "pass", 0.0, 0, ([(9, 0)], []), None)
+        core.infer("direct", "direct", 1, 0.0, "pass", 0.0, 0, 1, ([([(9, 0)], 1, False)], []), None)
     with pytest.raises(ValueError, match="not a variable of this graph"):
         core.add(dma.Prior(0, 1), [7])
 

@@ -101,6 +101,9 @@ class EdgeRows {
   // Nothing if it is the same variable in any number of rows.
   std::optional<std::size_t> rows() const { return rows_; }
   std::uint32_t width() const { return array_.columns; }
+  bool is_named() const { return kind_ == Kind::named; }
+  // How many variables further on the next row is, unless rows are named.
+  std::uint32_t stride() const { return kind_ == Kind::in_order ? array_.columns : 0; }
   const VariableArray& array() const { return array_; }
 
   // The row of the array; it may not exist.

@@ -30,6 +30,7 @@
 
 #include <dma/factors/factor.h>
 #include <dma/graph/arrays.h>
+#include <dma/graph/factor_table.h>
 #include <dma/graph/inference.h>
 #include <dma/graph/schedule.h>
 #include <dma/messages/gaussian.h>
@@ -38,7 +39,6 @@ namespace dma {
 
 namespace detail {
 struct FactorKind;
-struct SweepState;
 }  // namespace detail
 
 // How many variables an array has; a number converts to so many rows. With columns, its elements are called
@@ -85,6 +85,11 @@ class Graph {
     return array;
   }
 
+  // Numbers that are known, as a name for the edges of factors: instead of a variable that is observed without noise, in 8
+  // bytes. They have no belief, and nothing is sent to them.
+  VariableArray known(std::string name, std::span<const double> values);
+  Variable known(std::string name, double value);
+
   // Adds a factor on these variables, in the order of its edges.
   template <Factor F, class... Variables>
   requires(std::same_as<Variables, Variable>&&...) FactorId add(F factor, Variables... edges) {
@@ -120,14 +125,15 @@ class Graph {
   bool is_forgotten(FactorId factor) const { return forgotten_[factor.index]; }
 
   std::size_t variable_count() const { return variable_count_; }
-  std::size_t factor_count() const { return factor_kind_.size(); }
-  std::size_t edge_count() const { return edge_variable_.size(); }
-  std::size_t arity(FactorId factor) const {
-    return edge_begin_[factor.index + 1] - edge_begin_[factor.index];
-  }
+  std::size_t factor_count() const { return table_.factor_count(); }
+  std::size_t edge_count() const { return table_.edge_count(); }
+  std::size_t arity(FactorId factor) const { return table_.arity(factor.index); }
   Variable edge(FactorId factor, std::size_t edge) const {
-    return {edge_variable_[edge_begin_[factor.index] + edge]};
+    return {table_.variable(factor.index, edge)};
   }
+  // Whether there are such variables, or known numbers.
+  bool has(const VariableArray& array) const;
+  bool has(Variable variable) const { return has(VariableArray{variable.index, 1, 1}); }
   std::string name(Variable variable) const;
   std::string name(FactorId factor) const;
   // What set_name gave it, else the names of its first and last factor.
@@ -187,8 +193,6 @@ class Graph {
  private:
   // The same for graphs whose first so many factors are of the same types and connected alike.
   std::uint64_t structure(std::size_t factors) const;
-  // The hash of a graph with one factor more; `word` is that of the factor's type.
-  std::uint64_t with_factor(std::uint64_t hash, std::uint64_t word, std::uint32_t factor) const;
   void check_edges(const FactorInfo& info, std::size_t arity,
                    std::span<const Variable> edges) const;
   FactorId append(std::uint16_t kind, std::uint32_t local, std::span<const Variable> edges);
@@ -196,15 +200,21 @@ class Graph {
   template <Factor F>
   std::vector<F>& factors_of_type(std::uint16_t& kind);
   template <Factor F>
-  void validate(const F& factor, const std::string& where) const;
+  void validate(const F& factor, std::optional<std::size_t> row = {}) const;
   // How many rows the edges agree on.
   std::size_t row_count(std::span<const EdgeRows> edges) const;
-  // Throws unless the edges of this row are different variables of this graph, as many as the factor has edges.
-  void check_row(const FactorInfo& info, std::size_t arity, std::span<const EdgeRows> edges,
-                 std::size_t row) const;
+  // Throws unless the factor has as many edges.
+  void check_width(const FactorInfo& info, std::size_t arity,
+                   std::span<const EdgeRows> edges) const;
+  // Throws unless the edges of this row are different variables of this graph.
+  void check_row(const FactorInfo& info, std::span<const EdgeRows> edges, std::size_t row) const;
+  // What the edges are connected to; throws the error of the first row that has one.
+  std::vector<detail::EdgeColumn> columns_of(const FactorInfo& info,
+                                             std::span<const EdgeRows> edges,
+                                             std::size_t rows) const;
   // Adds factors that are at `local`, local + stride, ... among their kind.
   FactorArray append_rows(std::uint16_t kind, std::size_t local, std::size_t stride,
-                          std::span<const EdgeRows> edges, std::size_t rows);
+                          std::vector<detail::EdgeColumn> columns, std::size_t rows);
   void check_size(std::size_t more_edges) const;
   // Throws unless these variables are, or can become, of the families that the factor's edges take.
   void take_families(const FactorInfo& info, std::span<const EdgeRows> edges);
@@ -212,23 +222,25 @@ class Graph {
   std::vector<MessageFamily> families() const;
   void check_new_name(const std::string& name) const;
   const NamedVariables& names_of(Variable variable) const;
-  std::size_t place_of_name(Variable variable) const;  // in variable_names_
   std::optional<Variable> element(const std::string& name) const;
   // Names the next factor in errors.
   std::string place(const FactorInfo& info) const;
   std::string place(const FactorInfo& info, std::size_t row) const;
   std::string place(Step step) const;
   void check_step(const InferenceOptions& options, Step step) const;
-  detail::SweepState initial_state(const InferenceOptions& options, Beliefs& result) const;
+  void check_steps(const InferenceOptions& options, const Steps& steps) const;
   Beliefs infer_from(const InferenceOptions& options, const Schedule& schedule,
                      const Beliefs* start) const;
-  std::vector<double> edge_scales(const Beliefs& beliefs) const;
-  // Takes over the messages of these beliefs.
-  void go_on(const Beliefs& start, detail::SweepState& state) const;
-  std::vector<Gaussian<double>> marginals(const detail::SweepState& state) const;
+  std::vector<double> message_scales(const Beliefs& beliefs) const;
+  // The messages of these beliefs, where this graph keeps them; those of forgotten factors are uniform.
+  std::vector<Gaussian<double>> messages_of(const Beliefs& beliefs) const;
+  // The product of every variable's messages.
+  std::vector<Gaussian<double>> products(std::span<const Gaussian<double>> messages) const;
 
   std::size_t variable_count_ = 0;
   std::vector<NamedVariables> variable_names_;
+  std::vector<NamedVariables> known_names_;  // numbered from detail::known_begin on
+  std::vector<double> known_;
   std::unordered_map<std::string, std::uint32_t> variable_by_name_;  // place in variable_names_
   std::vector<FactorArray> factor_arrays_;
   // By first factor; those of arrays stand for all rows.
@@ -238,10 +250,7 @@ class Graph {
   std::vector<const detail::FactorKind*> kinds_;
   std::vector<std::any> factors_;  // one std::vector<F> per kind
 
-  std::vector<std::uint16_t> factor_kind_;
-  std::vector<std::uint32_t> factor_local_;  // position in its kind's vector
-  std::vector<std::uint32_t> edge_begin_{0};
-  std::vector<std::uint32_t> edge_variable_;
+  detail::FactorTable table_;
   std::vector<bool> forgotten_;  // by factor
   std::size_t forgotten_count_ = 0;
   std::uint64_t structure_ = 0;  // of all factors

@@ -10,6 +10,7 @@
 
 #include <dma/base/arrays.h>
 #include <dma/factors/factor.h>
+#include <dma/graph/factor_table.h>
 #include <dma/messages/gaussian.h>
 
 namespace dma {
@@ -45,6 +46,9 @@ struct InferenceOptions {
   // How many sweeps to look back on to extrapolate the next messages (Anderson); 0: none. For graphs that converge slowly;
   // the fixed points stay the same. It needs a tolerance, and the engines direct or ep.
   std::size_t acceleration = 0;
+  // At most so many threads for rows of arrays that do not touch each other's variables; 0: all cores. The beliefs are the
+  // same for any number. With OnImproper::stop there is one.
+  std::size_t threads = 1;
 };
 
 // A message with negative precision, or a projection that does not exist.
@@ -84,7 +88,7 @@ class Beliefs {
 
   // Of the graph as it was.
   std::size_t variable_count() const { return marginals_.size(); }
-  std::size_t factor_count() const { return edge_begin_.size() - 1; }
+  std::size_t factor_count() const { return layout_.factor_count(); }
   std::size_t arity(FactorId factor) const;
 
   // Whether the last sweep's movements were measured: with a tolerance, from the second sweep on.
@@ -123,7 +127,7 @@ class Beliefs {
   std::vector<MessageFamily> families_;  // by variable; empty if all are Gaussian
   std::vector<double> changes_;
   std::vector<Gaussian<double>> messages_;
-  std::vector<std::uint32_t> edge_begin_{0};
+  detail::EdgeLayout layout_;
 };
 
 }  // namespace dma

@@ -94,19 +94,26 @@ struct Gaussian {
         std::to_string(mean) + ", variance " + std::to_string(variance));
   }
 
+  // Not part of the operators, which are to be compiled into their callers.
+  [[noreturn]] static void refuse_product(Gaussian a, Gaussian b) {
+    throw std::domain_error("product of two different point masses, at " + std::to_string(a.tau) +
+                            " and " + std::to_string(b.tau));
+  }
+
+  [[noreturn]] static void refuse_quotient(Gaussian b) {
+    throw std::domain_error("quotient by a point mass at " + std::to_string(b.tau) +
+                            " that the numerator does not contain");
+  }
+
   static constexpr Gaussian point_product(Gaussian a, Gaussian b) {
-    if (a.is_point() && b.is_point() && a.tau != b.tau) {
-      throw std::domain_error("product of two different point masses, at " + std::to_string(a.tau) +
-                              " and " + std::to_string(b.tau));
-    }
+    if (a.is_point() && b.is_point() && a.tau != b.tau) refuse_product(a, b);
     return a.is_point() ? a : b;
   }
 
   static constexpr Gaussian point_quotient(Gaussian a, Gaussian b) {
     if (!b.is_point()) return a;
-    if (a == b) return uniform();
-    throw std::domain_error("quotient by a point mass at " + std::to_string(b.tau) +
-                            " that the numerator does not contain");
+    if (a != b) refuse_quotient(b);
+    return uniform();
   }
 };
 
