@@ -110,7 +110,7 @@ TEST(GammaVariable, IsNotTakenByAGaussianEdge) {
 }
 
 // Values that are known numbers, without a variable or a message of their own, say the same.
-TEST(GammaVariables, LearnFromKnownNumbers) {
+TEST(GammaVariable, LearnsFromKnownNumbers) {
   const Known observed;
   Graph graph;
   const Variable precision = graph.variable("precision");
