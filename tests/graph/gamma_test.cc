@@ -122,7 +122,9 @@ TEST(GammaVariable, LearnsFromKnownNumbers) {
   const Gamma expected = observed.graph.sweep().gamma_marginal(observed.precision);
   EXPECT_EQ(found.shape, expected.shape);
   EXPECT_EQ(found.rate, expected.rate);
-  expect_error(error_of([&] { graph.add(GaussianPrecision{}, {x, at, at}); }),
+  expect_error(error_of([&] {
+                 graph.add(GaussianPrecision{}, {x, at, at});
+               }),
                "takes a Gamma variable, but 'at' is a known number");
 }
 
