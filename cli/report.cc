@@ -367,7 +367,7 @@ void print_scores(const Model& model) {
 }
 
 std::string start_text(const SharedStart& start) {
-  const std::string own = fmt::format("{}, round {}", digest_text(start.digest), start.round);
+  std::string own = fmt::format("{}, round {}", digest_text(start.digest), start.round);
   if (start.parts.empty()) return own;
   return fmt::format("{}; learnt from it: {} part{}", own, start.parts.size(),
                      start.parts.size() == 1 ? "" : "s");
