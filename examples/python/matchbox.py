@@ -309,6 +309,8 @@ def main():
     if arguments.csv:
         ratings = read(arguments.csv, arguments.ordinal)
         users, items = ratings.user.max() + 1, ratings.item.max() + 1
+        if arguments.features and all(known is None for known in ratings.features):
+            parser.error(f"{arguments.csv} has no column whose name begins with 'user ' or 'item '")
     else:
         values = 5 if arguments.features else None
         ratings = generated(users, items, arguments.rank, 10_000, values=values)

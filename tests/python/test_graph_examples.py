@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special
 from scipy.special import log_ndtr
@@ -269,6 +270,25 @@ def test_matchbox_foretells_ratings():
         assert found[name] > nothing + 0.2, name
         if name != "EP":
             assert beliefs.improper == []
+
+
+def test_features_foretell_who_has_not_rated(tmp_path):
+    example = script("matchbox")
+    ratings = example.generated(100, 40, rank=2, count=3000, values=3)
+    is_new = ratings.user % 5 == 0
+    train, test = ratings[~is_new], ratings[is_new]
+    score = {}
+    for features in (ratings.features, (None, None)):
+        train.features = features
+        model = example.Matchbox(train, 100, 40, rank=2)
+        foretold = model.foretell(model.learn(30, **example.ENGINES["linear"]), test)
+        score[features[0] is None] = example.log_likelihood(*foretold, test.rating)
+    assert score[False] > score[True] + 0.1
+    table = pd.DataFrame({"user": ["b", "a", "b"], "item": [1, 1, 2], "rating": [3, 1, 2]})
+    table["user age"] = ["old", None, "old"]
+    table.to_csv(tmp_path / "ratings.csv", index=False)
+    of_users, of_items = example.read(tmp_path / "ratings.csv", ordinal=True).features
+    assert of_users.tolist() == [[0], [1]] and of_items is None
 
 
 @pytest.mark.parametrize("factor", ["Ordinal", "WinDrawLoss"])
