@@ -35,6 +35,7 @@ Exact moments(G in, const Likelihood& likelihood) {
     first += w * t;
     second += w * t * t;
   }
+  if (mass == 0) return {mass, in.mean(), in.variance()};  // then only the mass is asked for
   const double mean = first / mass;
   return {mass, in.mean() + mean * in.stddev(), in.variance() * (second / mass - mean * mean)};
 }

@@ -47,6 +47,7 @@ Gaussian<T> tilted_marginal(Gaussian<T> in, const Tilted<T>& tilted) {
 // Uniform where the factor is so flat that its curvature rounds to zero, or so steep that no number holds it.
 template <std::floating_point T>
 Gaussian<T> tilted_message(Gaussian<T> in, const Tilted<T>& tilted) {
+  if (!(tilted.kept > 0)) return Gaussian<T>::uniform();
   const T rho = tilted.curvature / tilted.kept;
   const T tau = (in.mean() * tilted.curvature + tilted.slope) / tilted.kept;
   if (!(rho > 0) || !std::isfinite(rho) || !std::isfinite(tau)) return Gaussian<T>::uniform();
