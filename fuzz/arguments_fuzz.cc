@@ -86,9 +86,15 @@ void require_noise(const std::string& text) {
   require(std::isfinite(static_cast<double>(noise)) && noise > 0, "noise is positive and finite");
 }
 
+// What prepare takes are fit's options.
+std::string documented_name(const CLI::App& command, const CLI::Option& option) {
+  const std::string name = command.get_name();
+  return (name == "prepare" ? "fit" : name) + " " + option.get_name();
+}
+
 void require_sound(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
-    const auto known = documented().find(command.get_name() + " " + option->get_name());
+    const auto known = documented().find(documented_name(command, *option));
     for (const std::string& text : option->results()) {
       if (known != documented().end()) require_inside(text, known->second);
       if (option->get_name() == "--hidden") require_list(text);
@@ -103,7 +109,7 @@ void require_documented(const CLI::App& command) {
     const std::string type = option->get_type_name();
     const bool number =
         type.rfind("UINT", 0) == 0 || type.rfind("INT", 0) == 0 || type.rfind("FLOAT", 0) == 0;
-    const std::string name = command.get_name() + " " + option->get_name();
+    const std::string name = documented_name(command, *option);
     if (number && documented().count(name) == 0) {
       std::fprintf(stderr, "fuzz: no range is documented for %s\n", name.c_str());
       std::abort();
