@@ -60,7 +60,7 @@ std::uint64_t digest_of(const EncodedRows& rows, std::uint64_t start) {
 // Of a start, whose own digest is not known yet.
 std::uint64_t digest_of(const Model& start) {
   const std::vector<std::byte> bytes = model_bytes(start);
-  return word_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});  // NOLINT: bytes
+  return word_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Nothing of a report that was about single rows, or about the belief of the sample.

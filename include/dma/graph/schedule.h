@@ -64,7 +64,7 @@ class Steps {
 
   Steps() = default;
   Steps(std::initializer_list<Step> steps) : Steps(std::vector<Step>(steps)) {}
-  Steps(std::vector<Step> steps);  // NOLINT(google-explicit-constructor): a list of steps is steps
+  Steps(std::vector<Step> steps);  // converts: a list of steps is steps
 
   void push_back(Step step);
   void append(const Steps& more);
